@@ -169,3 +169,61 @@ fn syn_acks_of_equal_hash_share_flow() {
     let flows: Vec<u64> = std::iter::from_fn(|| next_flow(&mut p)).skip(8).collect();
     assert_eq!(flows, [first | Arrival::ORPHAN, second, second | Arrival::ORPHAN]);
 }
+
+/// Connections of one bucket, whose search removes idle ones.
+fn of_one_bucket(count: usize) -> Vec<u64> {
+    (100..).filter(|id| Fq::bucket(*id) == 7).take(count).collect()
+}
+
+/// A search removes at most eight connections that have been idle for more than 3 s (`FQ_GC_AGE`, `FQ_GC_MAX`). Their places are used again, and the
+/// remaining ones keep their credit.
+#[test]
+fn idle_connections_are_forgotten() {
+    let ids = of_one_bucket(14);
+    let detach = |fq: &mut Fq, id: u64, at: Time| {
+        let index = fq.classify(id, at);
+        fq.flows[index as usize].place = Place::Detached(at);
+        index
+    };
+    let new = || {
+        let Queue::Buffered(BufferedDiscipline::Fq(fq)) = build_with(&ENTRY, &[]) else { unreachable!() };
+        *fq
+    };
+    let listed = |fq: &Fq| {
+        let mut at = fq.buckets[7];
+        let mut ids = Vec::new();
+        while let Some(flow) = fq.flows.get(at as usize) {
+            ids.push(flow.id);
+            at = flow.next;
+        }
+        ids
+    };
+    let age = |ms: u64| Time::from_ms(1000 + ms);
+    // After exactly 3 s none is removed.
+    let mut fq = new();
+    ids[..12].iter().for_each(|id| _ = detach(&mut fq, *id, Time::from_ms(1000)));
+    assert_eq!(fq.find(ids[12], age(3000)), None);
+    assert_eq!(listed(&fq), ids[..12].iter().rev().copied().collect::<Vec<_>>());
+    // A moment later the eight that are first in the list go.
+    assert_eq!(fq.find(ids[12], age(3001)), None);
+    assert_eq!(listed(&fq), [ids[3], ids[2], ids[1], ids[0]]);
+    // A connection behind the search's end stays, and so do those in the lists.
+    let kept = fq.find(ids[3], age(9000));
+    assert!(kept.is_some());
+    assert_eq!(listed(&fq).len(), 4);
+    let busy = fq.find(ids[2], age(3001)).unwrap();
+    assert_eq!(listed(&fq), [ids[2], ids[1], ids[0]], "the one before it was removed");
+    fq.flows[busy as usize].place = Place::Listed;
+    // Nine places are free: the last removed one is used first.
+    let places = fq.flows.len();
+    let mut used: Vec<u32> = (0..9).map(|i| fq.classify(1_000_000 + i, age(3001))).collect();
+    assert_eq!(fq.flows.len(), places, "no place is added");
+    used.sort_unstable();
+    used.dedup();
+    assert_eq!(used.len(), 9, "each place is used once");
+    fq.classify(2_000_000, age(3001));
+    assert_eq!(fq.flows.len(), places + 1);
+    // Removal from the middle: the busy one is before them.
+    assert_eq!(fq.find(ids[12], age(3001)), None);
+    assert_eq!(listed(&fq), [ids[2]]);
+}

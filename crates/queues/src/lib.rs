@@ -32,6 +32,8 @@ mod port_state;
 mod protect;
 mod pushout;
 mod red;
+#[cfg(test)]
+mod registry_tests;
 mod ring_buffer;
 mod shared_buffer;
 mod sorted_list;

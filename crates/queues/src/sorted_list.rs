@@ -115,6 +115,7 @@ mod tests {
     fn equals_btree_map() {
         let mut rng = Rng::stream(7, &[]);
         let (mut list, mut model) = (SortedList::default(), BTreeMap::new());
+        let mut longest = 0;
         for step in 0..60_000u32 {
             // The list grows to thousands of entries and shrinks again.
             let grows = step % 20_000 < 12_000;
@@ -134,15 +135,38 @@ mod tests {
                         list.insert(number, step);
                     }
                 }
+                _ if grows => {}
                 _ => assert_eq!(list.pop_first(), model.pop_first()),
             }
             assert_eq!(list.len(), model.len());
             assert_eq!(list.first(), model.first_key_value().map(|(n, h)| (*n, *h)));
             if step % 997 == 0 {
                 assert!(list.descending().eq(model.iter().rev().map(|(n, h)| (*n, *h))));
-                assert!(list.chunks.iter().all(|chunk| chunk.len() <= MAX_CHUNK));
+                assert!(list.chunks.iter().all(|chunk| chunk.len() <= MAX_CHUNK && (!chunk.is_empty() || list.len() == 0)));
             }
+            longest = longest.max(list.len());
         }
+        assert!(longest > 4 * MAX_CHUNK, "{longest}");
+    }
+
+    /// A chunk is split in the middle when it exceeds its maximum, and a chunk without entries is removed.
+    #[test]
+    fn full_chunk_is_split_in_halves() {
+        let mut list = SortedList::default();
+        let lengths = |list: &SortedList| list.chunks.iter().map(VecDeque::len).collect::<Vec<_>>();
+        (0..MAX_CHUNK as u64).for_each(|n| list.insert(2 * n, 0));
+        assert_eq!(lengths(&list), [MAX_CHUNK]);
+        list.insert(7, 0);
+        assert_eq!(lengths(&list), [MAX_CHUNK / 2, MAX_CHUNK / 2 + 1]);
+        // Between the last entry of the first chunk, 508, and the first of the second, 510.
+        list.insert(509, 0);
+        assert_eq!(lengths(&list), [MAX_CHUNK / 2, MAX_CHUNK / 2 + 2]);
+        list.remove(508);
+        assert_eq!(lengths(&list), [MAX_CHUNK / 2 - 1, MAX_CHUNK / 2 + 2]);
+        (0..MAX_CHUNK / 2 - 1).for_each(|_| _ = list.pop_first());
+        assert_eq!(lengths(&list), [MAX_CHUNK / 2 + 2]);
+        (0..MAX_CHUNK / 2 + 2).for_each(|_| _ = list.pop_last());
+        assert_eq!((lengths(&list), list.len()), (vec![0], 0));
     }
 
     /// All words of seven insertions and removals of five numbers.

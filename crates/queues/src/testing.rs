@@ -1,10 +1,10 @@
 //! Test helpers for disciplines.
 
 use crate::{
-    Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, Queue, QueueEntry, QueueState, Queued,
-    Verdict,
+    Arrival, BufferedDiscipline, Codepoint, DropReason, Effects, Handle, PortState, Queue, QueueEntry, QueueError, QueueState,
+    Queued, Verdict,
 };
-use forebay_types::param::{Kind, Param, Value, Values};
+use forebay_types::param::{Kind, Param, QueueValue, Value, Values};
 use forebay_types::{Bytes, QueueLen, Time};
 
 /// A queue with some parameters set and the others at their defaults, for a port without limit.
@@ -14,6 +14,43 @@ pub(crate) fn build_with(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> 
 
 /// As [`build_with`], for a port with this buffer.
 pub(crate) fn build_for(entry: &QueueEntry, sets: &[(&'static str, Value)], buffer: Option<QueueLen>) -> Queue {
+    (entry.build)(&values(entry, sets), buffer).unwrap()
+}
+
+/// The discipline `name` with parameters as text, such as `k=8pkt ks=1pkt,2pkt`.
+pub(crate) fn value_from(name: &str, params: &str) -> QueueValue {
+    let entry = crate::find(name).unwrap_or_else(|| panic!("{name}"));
+    let set = |pair: &str| {
+        let (key, text) = pair.split_once('=').unwrap_or_else(|| panic!("{pair}"));
+        let p = entry.entry.params.iter().find(|p| p.key == key).unwrap_or_else(|| panic!("{name}: no parameter {key}"));
+        (p.key, parse(p, text))
+    };
+    let sets: Vec<_> = params.split_whitespace().map(set).collect();
+    QueueValue { kind: entry.entry.name, params: values(entry, &sets) }
+}
+
+/// The queue of [`value_from`], for a port with this buffer.
+pub(crate) fn build_from(name: &str, params: &str, buffer: Option<QueueLen>) -> Result<Queue, QueueError> {
+    crate::build(Some(&value_from(name, params)), buffer)
+}
+
+fn parse(p: &Param, text: &str) -> Value {
+    match p.kind {
+        Kind::Int(..) => Value::Int(text.parse().unwrap()),
+        Kind::Ints(..) => Value::Ints(text.split(',').map(|n| n.parse().unwrap()).collect()),
+        Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
+        Kind::QueueLens => Value::QueueLens(text.split(',').map(|n| n.parse().unwrap()).collect()),
+        Kind::Float(..) => Value::Float(text.parse().unwrap()),
+        Kind::Bool => Value::Bool(text.parse().unwrap()),
+        Kind::Bytes | Kind::BytesOrZero => Value::Bytes(text.parse().unwrap()),
+        Kind::Time => Value::Time(text.parse().unwrap()),
+        Kind::Rate => Value::Rate(text.parse().unwrap()),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+/// All parameters of a discipline, at their defaults or as in `sets`.
+fn values(entry: &QueueEntry, sets: &[(&'static str, Value)]) -> Values {
     let value = |p: &Param| {
         let text = p.default.unwrap_or("");
         let default = match p.kind {
@@ -28,7 +65,7 @@ pub(crate) fn build_for(entry: &QueueEntry, sets: &[(&'static str, Value)], buff
         (p.key, sets.iter().find(|s| s.0 == p.key).map_or(default, |s| s.1.clone()))
     };
     assert!(sets.iter().all(|s| entry.entry.params.iter().any(|p| p.key == s.0)), "{sets:?}");
-    (entry.build)(&Values(entry.entry.params.iter().map(value).collect()), buffer).unwrap()
+    Values(entry.entry.params.iter().map(value).collect())
 }
 
 /// A busy port with this queue of 1500-byte packets and a buffer in packets.

@@ -4,10 +4,9 @@
 //! Tests against the RFCs and publications say which decision is right; traces show that no other line changes one.
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-queues --lib trace_tests::` rewrites the file.
 
-use crate::testing::{Effect, build_for, packet};
+use crate::testing::{Effect, build_from, packet};
 use crate::{Arrival, Buffered, BufferedDiscipline, Codepoint, FifoDiscipline, Handle, Operation, PortState, Queue, QueueState};
 use crate::{Queued, Verdict};
-use forebay_types::param::{Kind, Param, Value};
 use forebay_types::{QueueLen, Rate, Rng, Time, mix};
 use std::fmt::Write;
 
@@ -73,34 +72,6 @@ const CASES: &[(&str, &str, &str)] = &[
 ];
 
 const STEPS: u32 = 30_000;
-
-fn parse(p: &Param, text: &str) -> Value {
-    match p.kind {
-        Kind::Int(..) => Value::Int(text.parse().unwrap()),
-        Kind::Ints(..) => Value::Ints(text.split(',').map(|n| n.parse().unwrap()).collect()),
-        Kind::QueueLen => Value::QueueLen(text.parse().unwrap()),
-        Kind::QueueLens => Value::QueueLens(text.split(',').map(|n| n.parse().unwrap()).collect()),
-        Kind::Float(..) => Value::Float(text.parse().unwrap()),
-        Kind::Bool => Value::Bool(text.parse().unwrap()),
-        Kind::Bytes | Kind::BytesOrZero => Value::Bytes(text.parse().unwrap()),
-        Kind::Time => Value::Time(text.parse().unwrap()),
-        Kind::Rate => Value::Rate(text.parse().unwrap()),
-        _ => Value::Text(text.to_owned()),
-    }
-}
-
-fn build(name: &str, params: &str, buffer: QueueLen) -> Queue {
-    let entry = crate::find(name).unwrap_or_else(|| panic!("{name}"));
-    let sets: Vec<(&'static str, Value)> = params
-        .split_whitespace()
-        .map(|pair| {
-            let (key, text) = pair.split_once('=').unwrap_or_else(|| panic!("{pair}"));
-            let p = entry.entry.params.iter().find(|p| p.key == key).unwrap_or_else(|| panic!("{name}: no parameter {key}"));
-            (p.key, parse(p, text))
-        })
-        .collect();
-    build_for(entry, &sets, Some(buffer))
-}
 
 /// An arrival, by the fast path if `fast` is set and the discipline has one for it.
 struct Arrive<'a> {
@@ -363,7 +334,13 @@ fn decisions_are_as_recorded() {
     for (name, params, buffer) in CASES {
         let len: QueueLen = buffer.parse().unwrap();
         let limit = QueueState::limit(len);
-        writeln!(now, "{name},{},{buffer},{}", params.replace(',', "/"), trace(build(name, params, len), limit)).unwrap();
+        writeln!(
+            now,
+            "{name},{},{buffer},{}",
+            params.replace(',', "/"),
+            trace(build_from(name, params, Some(len)).unwrap(), limit)
+        )
+        .unwrap();
     }
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces.csv");
     if std::env::var_os("FOREBAY_UPDATE").is_some() {

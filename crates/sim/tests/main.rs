@@ -1,6 +1,7 @@
 //! Tests of whole connections and of ports in one program, one file a subject: `cargo test -p forebay-sim --test main tcp_random::` runs one of them.
 
 mod buffered_ports;
+mod cc_columns;
 mod external;
 mod peer_errors;
 mod program;

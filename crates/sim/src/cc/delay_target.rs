@@ -72,7 +72,8 @@ impl CongestionControl for DelayTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::ACK;
+    use crate::cc::Trigger;
+    use crate::cc::testing::{ACK, cut};
 
     const CONFIG: Config = Config { ai: 1.0, beta: 0.8, max_mdf: 0.5, target: Time::from_us(25), scaling: 1.0 };
 
@@ -111,6 +112,22 @@ mod tests {
         assert_eq!(w.cwnd, reduced);
         cc.pkts_acked(&mut w, &ack(9_000, 11_000));
         assert_eq!(w.cwnd, reduced / 2.0, "at most by `max-mdf`");
+    }
+
+    /// A loss reduces by the most that a delay may, and a delay in the same round trip does not reduce again.
+    #[test]
+    fn loss_reduces_once_per_round_trip() {
+        let (mut cc, mut w) = start();
+        cc.c.max_mdf = 0.25;
+        cc.round.begin(10_000);
+        assert_eq!(cc.ssthresh(&w, cut(Trigger::Loss)).or_infinite(), 12.0);
+        w.cwnd = 12.0;
+        cc.pkts_acked(&mut w, &ack(900, 2_920));
+        assert_eq!(w.cwnd, 12.0);
+        cc.pkts_acked(&mut w, &ack(9_000, 11_000));
+        assert_eq!(w.cwnd, 9.0);
+        w.cwnd = 2.0;
+        assert_eq!(cc.ssthresh(&w, cut(Trigger::Timeout)).or_infinite(), 2.0, "at least two segments (RFC 5681 equation 4)");
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub(super) const ENTRY: CcEntry = CcEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::testing::ACK;
+    use crate::cc::Trigger;
+    use crate::cc::testing::{ACK, cut};
 
     #[test]
     fn window_falls_to_one_segment() {
@@ -68,5 +69,15 @@ mod tests {
             cc.in_ack_event(&mut w, &Ack { snd_una: round * 100_000, snd_nxt: round * 100_000 + 50_000, ..ACK });
         }
         assert_eq!(w.cwnd, 1.0);
+    }
+
+    /// Also at a loss it halves the window (`cut` has 40 segments), and ACKs do not raise it.
+    #[test]
+    fn losses_halve_without_growth() {
+        let mut cc = Halving::new(&Config);
+        let mut w = Window { cwnd: 10.0, ssthresh: Threshold::at(5.0) };
+        assert_eq!(cc.ssthresh(&w, cut(Trigger::Loss)).or_infinite(), 20.0);
+        cc.cong_avoid(&mut w, &ACK);
+        assert_eq!(w.cwnd, 10.0);
     }
 }

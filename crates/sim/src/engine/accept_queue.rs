@@ -7,7 +7,7 @@
 //!
 //! The time in the queue delays no data: the kernel receives and acknowledges the data of a connection that waits.
 
-use crate::net::arena::Arena;
+use crate::net::arena::{Arena, Sharing};
 use crate::net::packet::{Packet, flag};
 use forebay_experiment::listen::Listen;
 use forebay_types::{AppId, IndexVec, NodeId, Time};
@@ -67,15 +67,11 @@ impl AcceptQueues {
         AcceptQueues { any: sockets.iter().any(Option::is_some), sockets }
     }
 
-    /// Shares the queues with a partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`]: only the partition that runs a host accesses its queues.
-    pub(super) unsafe fn share(&mut self) -> AcceptQueues {
+    /// Shares the queues with a partition of a run. Only the partition that runs a host accesses its queues.
+    pub(super) fn share(&mut self, sharing: &Sharing) -> AcceptQueues {
         let share = |one: &mut Sockets| {
             let (listen, queues) = one.as_mut()?;
-            // SAFETY: the caller's promise is that of `Arena::share`.
-            Some((*listen, unsafe { queues.share() }))
+            Some((*listen, queues.share(sharing)))
         };
         AcceptQueues { any: self.any, sockets: self.sockets.iter_mut().map(share).collect() }
     }

@@ -1,6 +1,7 @@
 //! Order of the packets that a switch forwards in one window, and the rule for ties.
 
-use crate::net::packet::{Packet, flag};
+use crate::net::packet::{Extra, Packet, flag};
+use crate::net::ring::Ring;
 use forebay_experiment::network::Ties;
 use forebay_experiment::streams::RngStream;
 use forebay_types::{PortId, Time, mix};
@@ -22,7 +23,7 @@ pub(super) struct GatheredPacket {
     pub key: u64,
     /// Slot of the packet in the ring of its ingress port. The ring has released the slot, but does not reuse it until packets are added to that
     /// port, which only the node at the far end does.
-    pub packet: *const Packet,
+    pub slot: *const Packet,
     /// Arrival of the previous packet on the same link.
     pub last_arrival: Time,
 }
@@ -31,6 +32,22 @@ pub(super) struct GatheredPacket {
 unsafe impl Send for GatheredPacket {}
 
 impl GatheredPacket {
+    /// The packet.
+    #[inline(always)]
+    pub(super) fn packet(&self) -> &Packet {
+        debug_assert!(!self.slot.is_null(), "only gathered packets are read, not the rest of the list");
+        // SAFETY: the slot holds the packet while the switch forwards it, see `slot`.
+        unsafe { &*self.slot }
+    }
+
+    /// Its SACK blocks.
+    #[inline(always)]
+    pub(super) fn extra(&self) -> Option<&Extra> {
+        debug_assert!(!self.slot.is_null(), "as for `packet`");
+        // SAFETY: as in `packet`.
+        unsafe { Ring::extra_behind(self.slot) }
+    }
+
     #[inline(always)]
     pub(super) fn to(&self) -> PortId {
         PortId::new(self.key as u32 & ((1 << PORT_BITS) - 1))
@@ -43,7 +60,7 @@ impl GatheredPacket {
     }
 }
 
-pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, packet: std::ptr::null(), last_arrival: Time::ZERO };
+pub(super) const NO_PACKET: GatheredPacket = GatheredPacket { key: 0, slot: std::ptr::null(), last_arrival: Time::ZERO };
 
 /// Tie-breaking rule for packets that reach a switch at the same instant. Equal rates and exact times make ties common. A fixed order, such as by
 /// port, would give every free place in a full queue to one sender (phase effects, Floyd and Jacobson 1992).
@@ -73,8 +90,7 @@ impl TieBreaker {
 
     /// Sort key among packets with equal time and equal previous arrival.
     fn tie_key(self, m: &GatheredPacket) -> u64 {
-        // SAFETY: see `GatheredPacket::packet`.
-        let p = unsafe { &*m.packet };
+        let p = m.packet();
         // All packets of one direction of a connection come through one port, so the flow identifies the port too.
         let flow = u64::from(p.conn.get()) << 7 | u64::from(p.generation()) << 1 | u64::from(p.has(flag::ACK));
         match self.0 {
@@ -318,7 +334,7 @@ mod tests {
             for _ in 0..count {
                 after += rng.below(3);
                 let key = after << PORT_BITS | rng.below(3);
-                all.push(GatheredPacket { key, packet: &raw const packets[all.len()], last_arrival: Time(last_arrival) });
+                all.push(GatheredPacket { key, slot: &raw const packets[all.len()], last_arrival: Time(last_arrival) });
                 last_arrival = 100 + after;
             }
         }
@@ -337,7 +353,7 @@ mod tests {
             let mut expected = packets.clone();
             expected.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| ties.order(a, b)));
             sorter.sort(&mut packets, Time([20, 1 << 39][round as usize % 2]), ties);
-            let places = |list: &[GatheredPacket]| list.iter().map(|h| h.packet).collect::<Vec<_>>();
+            let places = |list: &[GatheredPacket]| list.iter().map(|h| h.slot).collect::<Vec<_>>();
             assert_eq!(places(&packets), places(&expected), "round {round}");
         }
     }
@@ -352,14 +368,14 @@ mod tests {
             each_sequence(6, 6, |word| {
                 let gathered = |(i, letter): (usize, &u8)| GatheredPacket {
                     key: u64::from(letter % 3) << PORT_BITS,
-                    packet: &raw const packets[i],
+                    slot: &raw const packets[i],
                     last_arrival: Time(u64::from(letter / 3)),
                 };
                 let mut sorted: Vec<GatheredPacket> = word.iter().enumerate().map(gathered).collect();
                 let mut expected = sorted.clone();
                 expected.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| ties.order(a, b)));
                 sorter.sort(&mut sorted, Time(20), ties);
-                assert!(sorted.iter().map(|p| p.packet).eq(expected.iter().map(|p| p.packet)), "{word:?}");
+                assert!(sorted.iter().map(|p| p.slot).eq(expected.iter().map(|p| p.slot)), "{word:?}");
             });
         }
     }

@@ -1,6 +1,7 @@
 //! Endpoint shims of all transports (`shim/endpoint.rs`), and the path through a shim to the interface.
 
 use super::nic::Nic;
+use crate::net::arena::Sharing;
 use crate::net::generation::Generation;
 use crate::net::packet::{Extra, Packet, Unread, Wire};
 use crate::shim::endpoint::{Balance, Side};
@@ -100,12 +101,8 @@ impl EndpointShims {
     }
 
     /// Shares the shims with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`](crate::net::arena::Arena::share).
-    pub(super) unsafe fn share(&mut self) -> EndpointShims {
-        // SAFETY: the caller's promise is that of `Arena::share`.
-        EndpointShims(self.0.iter_mut().map(|l| l.as_mut().map(|l| unsafe { l.share() })).collect())
+    pub(super) fn share(&mut self, sharing: &Sharing) -> EndpointShims {
+        EndpointShims(self.0.iter_mut().map(|l| l.as_mut().map(|l| l.share(sharing))).collect())
     }
 
     /// The shim of transport `group`.

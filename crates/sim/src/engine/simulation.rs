@@ -17,6 +17,7 @@ use super::state::{Apps, SimState, lock_app};
 use super::tiers::Tier;
 use crate::cores::Cores;
 use crate::exchange::Exchange;
+use crate::net::arena::Sharing;
 use crate::tcp::config::TcpConfig;
 use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
@@ -252,8 +253,10 @@ impl<'a> Simulation<'a> {
     ) -> ControlFlow<Cut> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
         let place = self.processes.as_ref().map_or((0, 1), Processes::place);
-        // SAFETY: `self.state` is used by this thread only, between windows.
-        let partitions = unsafe { Partitions::divide(&mut self.state, threads, place, &apps, tiers.as_ref()) };
+        // SAFETY: until the partitions are joined, `self.state` is used by this thread only, between windows, and items are added then only. Nodes of
+        // two partitions share no items.
+        let sharing = unsafe { Sharing::new() };
+        let partitions = Partitions::divide(&mut self.state, sharing, threads, place, &apps, tiers.as_ref());
         if let Some(processes) = &mut self.processes {
             processes.divide(&mut self.state, &partitions, &apps);
         }
@@ -265,8 +268,7 @@ impl<'a> Simulation<'a> {
             let _end = partitions.stop_guard();
             let mut next = TimeOrNever::NEVER;
             let run = |simulation: &mut Simulation<'a>, together: bool| {
-                // SAFETY: as above.
-                unsafe { partitions.follow(&mut simulation.state) };
+                partitions.follow(&mut simulation.state);
                 partitions.distribute_marks(&mut simulation.state);
                 let own = partitions.run(&mut simulation.state, together);
                 simulation.activations += own.activations;

@@ -1,5 +1,6 @@
 //! Shims that set receive windows (`shim/window.rs`): state of the receiving hosts. A run without such a shim only tests one flag.
 
+use crate::net::arena::Sharing;
 use crate::net::per_host::PerHost;
 use crate::shim::window_shims::Hosts;
 use crate::tcp::config::TcpConfig;
@@ -19,12 +20,8 @@ impl WindowShims {
     }
 
     /// Shares the shims with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`PerHost::share`].
-    pub(super) unsafe fn share(&mut self) -> WindowShims {
-        // SAFETY: the caller's promise is that of `PerHost::share`.
-        WindowShims { any: self.any, hosts: unsafe { self.hosts.share() } }
+    pub(super) fn share(&mut self, sharing: &Sharing) -> WindowShims {
+        WindowShims { any: self.any, hosts: self.hosts.share(sharing) }
     }
 
     /// Returns true if some transport has such a shim.

@@ -12,8 +12,9 @@
 //!
 //! Lists that few packets use are checked (`IndexVec`), such as the distant marks of the calendar.
 //!
-//! The partitions of a run on several cores (`engine/partition`) share the items through [`Arena::share`]: only one partition accesses an item while
-//! a window runs, and items are added between windows only. Debug builds check this for the state of hosts (`net/per_host.rs`).
+//! The partitions of a run on several cores (`engine/partition`) share the items through [`Arena::share`], with a [`Sharing`]: only one partition
+//! accesses an item while a window runs, and items are added between windows only. Debug builds check this for the state of hosts
+//! (`net/per_host.rs`).
 
 use super::huge_pages;
 use forebay_types::Id;
@@ -31,8 +32,23 @@ pub(crate) struct Arena<I, T> {
     id: PhantomData<fn(I) -> I>,
 }
 
-// SAFETY: an arena gives access to its items as a `Vec` does. For shared items, see `Arena::share`.
+// SAFETY: an arena gives access to its items as a `Vec` does. For shared items, see `Sharing`.
 unsafe impl<I, T: Send> Send for Arena<I, T> {}
+
+/// The promise of the code that divides a run, without which no arena shares its items. Types that consist of arenas pass it on.
+#[derive(Debug)]
+pub(crate) struct Sharing(());
+
+impl Sharing {
+    /// Makes the promise.
+    ///
+    /// # Safety
+    /// Until the last use of an arena that was shared with it, the items are neither dropped nor moved by adding others. No item is accessed by two
+    /// threads, or through two arenas, at once.
+    pub(crate) unsafe fn new() -> Sharing {
+        Sharing(())
+    }
+}
 
 impl<I: Id, T> Arena<I, T> {
     /// Takes `items`, whose positions become the identifiers.
@@ -43,11 +59,7 @@ impl<I: Id, T> Arena<I, T> {
     }
 
     /// Shares the items with another arena, which does not own them.
-    ///
-    /// # Safety
-    /// Until the last use of the shared arena, the items are neither dropped nor moved by adding others. No item is accessed by two threads, or
-    /// through two arenas, at once.
-    pub(crate) unsafe fn share(&mut self) -> Arena<I, T> {
+    pub(crate) fn share(&mut self, _: &Sharing) -> Arena<I, T> {
         debug_assert!(self.owns_memory(), "only the owner shares items");
         Arena { first: self.first, len: self.len, memory: Vec::new(), id: PhantomData }
     }

@@ -1,7 +1,7 @@
 //! State that belongs to one host, which alone accesses it while a window runs. The two ends of a connection are in different lists, and affect each
 //! other by packets, or by deferred effects at the end of the window (`engine/partition_state.rs`). Debug builds check every access.
 
-use super::arena::Arena;
+use super::arena::{Arena, Sharing};
 use forebay_types::{Id, NodeId};
 use std::ops::{Index, IndexMut};
 
@@ -46,19 +46,13 @@ impl<I: Id, T> PerHost<I, T> {
     }
 
     /// Shares the items with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(crate) unsafe fn share(&mut self) -> PerHost<I, T> {
-        // SAFETY: the caller's promise is that of `Arena::share`.
-        unsafe {
-            PerHost {
-                items: self.items.share(),
-                #[cfg(debug_assertions)]
-                owners: self.owners.share(),
-                #[cfg(debug_assertions)]
-                running: None,
-            }
+    pub(crate) fn share(&mut self, sharing: &Sharing) -> PerHost<I, T> {
+        PerHost {
+            items: self.items.share(sharing),
+            #[cfg(debug_assertions)]
+            owners: self.owners.share(sharing),
+            #[cfg(debug_assertions)]
+            running: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::endpoint::{Balance, EndpointShim, Side};
 use super::endpoint_state::EndpointState;
+use crate::net::arena::Sharing;
 use crate::net::generation::Generation;
 use crate::net::packet::{CarriedAck, Extra, Packet, Wire};
 use forebay_experiment::network::Network;
@@ -62,13 +63,9 @@ macro_rules! endpoint_shims {
 
         impl EndpointStates {
             /// See `EndpointState::share`.
-            ///
-            /// # Safety
-            /// As there.
-            pub(crate) unsafe fn share(&mut self) -> EndpointStates {
+            pub(crate) fn share(&mut self, sharing: &Sharing) -> EndpointStates {
                 match self {
-                    // SAFETY: the caller's promise is that of `EndpointState::share`.
-                    $(EndpointStates::$name(l) => EndpointStates::$name(unsafe { l.share() })),+
+                    $(EndpointStates::$name(l) => EndpointStates::$name(l.share(sharing))),+
                 }
             }
         }

@@ -5,6 +5,7 @@
 //! the first and the ACK that it carries the second. The handshake passes both.
 
 use super::endpoint::{Balance, End, EndpointShim, Side};
+use crate::net::arena::Sharing;
 use crate::net::generation::Generation;
 use crate::net::packet::{CarriedAck, Codepoint, Extra, Meta, Packet, Wire, flag};
 use crate::net::per_host::PerHost;
@@ -136,18 +137,12 @@ impl<S: EndpointShim> EndpointState<S> {
     }
 
     /// Shares the state with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`PerHost::share`].
-    pub(crate) unsafe fn share(&mut self) -> EndpointState<S> {
-        // SAFETY: the caller's promise is that of `PerHost::share`.
-        unsafe {
-            EndpointState {
-                rules: self.rules.clone(),
-                hosts: self.hosts.share(),
-                senders: self.senders.share(),
-                receivers: self.receivers.share(),
-            }
+    pub(crate) fn share(&mut self, sharing: &Sharing) -> EndpointState<S> {
+        EndpointState {
+            rules: self.rules.clone(),
+            hosts: self.hosts.share(sharing),
+            senders: self.senders.share(sharing),
+            receivers: self.receivers.share(sharing),
         }
     }
 

@@ -4,7 +4,7 @@ use super::Fabric;
 use super::conga::{Leaf, Spine, Tag};
 use super::flowlets::{Flowlet, FlowletTable};
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS};
-use crate::net::arena::Arena;
+use crate::net::arena::{Arena, Sharing};
 use crate::net::packet::{Packet, flag};
 use forebay_experiment::balance::Balance;
 use forebay_experiment::network::Network;
@@ -109,12 +109,8 @@ impl Leaves {
     }
 
     /// Shares them with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(super) unsafe fn share(&mut self) -> Leaves {
-        // SAFETY: the caller's promise is that of `Arena::share`.
-        Leaves { tiers: self.tiers.clone(), ends: unsafe { self.ends.share() } }
+    pub(super) fn share(&mut self, sharing: &Sharing) -> Leaves {
+        Leaves { tiers: self.tiers.clone(), ends: self.ends.share(sharing) }
     }
 
     /// The leaves that a packet comes from and goes to; `None` for a late packet of a closed connection.
@@ -130,8 +126,7 @@ impl Fabric {
     pub(super) fn balance(&mut self, node: NodeId, m: &mut GatheredPacket, now: Time) {
         let Fabric { nodes, fib, leaves, .. } = self;
         let Some(balancer) = nodes[node].balancer.as_deref_mut() else { return };
-        // SAFETY: see `GatheredPacket::packet`.
-        let p = unsafe { &*m.packet };
+        let p = m.packet();
         let port = match balancer {
             Balancer::Flowlets(table, rng) => {
                 let legal = choices(fib, node, p);
@@ -177,8 +172,8 @@ impl Fabric {
 /// Writes the fields of CONGA into a gathered packet. They replace its hash, which no switch behind the first leaf reads: a spine has one link to each
 /// leaf.
 fn set_tag(m: &GatheredPacket, tag: Tag) {
-    // SAFETY: as `GatheredPacket::packet`; the pointer comes from the ring's own pointer to its slots, and only the thread of this switch has it.
-    unsafe { (*m.packet.cast_mut()).hash = tag.bits() };
+    // SAFETY: as in `GatheredPacket::packet`; the pointer comes from the ring's own pointer to its slots, and only the thread of this switch has it.
+    unsafe { (*m.slot.cast_mut()).hash = tag.bits() };
 }
 
 /// Equal-cost ports of a packet at a switch.

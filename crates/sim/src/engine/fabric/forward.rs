@@ -8,7 +8,6 @@ use crate::engine::tiers::GROUP;
 use crate::net::packet::{Packet, flag};
 use crate::net::port::Port;
 use crate::net::prefetch::{self, prefetch};
-use crate::net::ring::Ring;
 use forebay_experiment::topology::address::destination;
 use forebay_queues::SharedBuffer;
 use forebay_types::{NodeId, PortId, Time, TimeOrNever};
@@ -135,7 +134,7 @@ impl Fabric {
     /// Returns true if the shared memory has room for a gathered packet. If not, it is dropped here.
     #[inline(always)]
     fn is_admitted(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket, start: Time) -> bool {
-        let admits = self.pool_admits(partition, node, m.packet, m.to(), start + m.offset());
+        let admits = self.pool_admits(partition, node, m.packet(), m.to(), start + m.offset());
         if !admits {
             self.drop_for_memory(partition, m);
         }
@@ -173,9 +172,8 @@ impl Fabric {
     pub(super) fn is_damaged(&mut self, partition: &mut PartitionState, node: NodeId, m: &GatheredPacket) -> bool {
         for i in 0..self.nodes[node].inspected_inputs.len() {
             let port = self.nodes[node].inspected_inputs[i];
-            // SAFETY: as in `hop`.
-            let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
-            if self.ports[port].leave_link(m.packet, (packet, extra)) {
+            let (packet, extra) = (m.packet(), m.extra());
+            if self.ports[port].leave_link(m.slot, (packet, extra)) {
                 partition.drop_packet(packet);
                 return true;
             }
@@ -222,8 +220,8 @@ impl Fabric {
                         list = doubled(list);
                         places = list[full..].as_mut_ptr_range();
                     }
-                    let found =
-                        GatheredPacket { key: (p.arrival - start).0 << PORT_BITS | u64::from(to.get()), packet, last_arrival };
+                    let key = (p.arrival - start).0 << PORT_BITS | u64::from(to.get());
+                    let found = GatheredPacket { key, slot: packet, last_arrival };
                     // Not `Vec::push`, which takes 2.3 to 4.9 instructions more per transmission (`net/arena.rs` names the cases).
                     // SAFETY: a place of the list, which only the caller uses.
                     unsafe {
@@ -257,8 +255,8 @@ impl Fabric {
     /// Copies a packet, gathered in this window, to its egress port.
     #[inline(always)]
     fn hop(&mut self, partition: &mut PartitionState, m: &GatheredPacket, start: Time) {
-        // SAFETY: see `GatheredPacket::packet`; the egress port leads away from this node, so its ring is not the one that holds the packet.
-        let (p, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        // The egress port leads away from this node, so its ring is not the one that holds the packet.
+        let (p, extra) = (m.packet(), m.extra());
         if let Err(why) = self.enqueue::<false>(partition, m.to(), (start + m.offset(), None), p, extra, |_| {}) {
             self.refused(partition, m, why);
         }
@@ -267,8 +265,7 @@ impl Fabric {
     /// Drops a packet for which the shared memory has no room, unless its port evicts a less urgent one.
     fn drop_for_memory(&mut self, partition: &mut PartitionState, m: &GatheredPacket) {
         let (to, now) = (m.to(), partition.calendar.start + m.offset());
-        // SAFETY: as in `hop`.
-        let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+        let (packet, extra) = (m.packet(), m.extra());
         let p = &mut self.ports[to];
         if p.backlog().is_some() {
             let memory = Some(p.queued_bytes());
@@ -283,16 +280,8 @@ impl Fabric {
 
     /// Checks a gathered packet against the switch's shared memory. All queues are brought up to date only where the memory is short.
     #[inline(always)]
-    fn pool_admits(
-        &mut self,
-        partition: &mut PartitionState,
-        node: NodeId,
-        packet: *const Packet,
-        to: PortId,
-        now: Time,
-    ) -> bool {
-        // SAFETY: see `GatheredPacket::packet`.
-        let wire = u64::from(unsafe { &*packet }.wire);
+    fn pool_admits(&mut self, partition: &mut PartitionState, node: NodeId, packet: &Packet, to: PortId, now: Time) -> bool {
+        let wire = u64::from(packet.wire);
         let n = &mut self.nodes[node];
         let Some(pool) = n.shared else { return true };
         // A packet that fits with the arrivals since the last sum of the queues also fits with less.

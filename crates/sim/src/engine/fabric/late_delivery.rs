@@ -5,7 +5,6 @@ use super::Fabric;
 use crate::engine::arrival_order::{GatheredPacket, PORT_BITS};
 use crate::engine::partition_state::PartitionState;
 use crate::net::packet::Packet;
-use crate::net::ring::Ring;
 use forebay_experiment::faults::Faults;
 use forebay_types::{NodeId, PortId, Time};
 
@@ -59,15 +58,14 @@ impl Fabric {
         let mut kept = 0;
         for i in 0..packets.len() {
             let mut m = packets[i];
-            let holds = self.nodes[node].holds.iter().any(|hold| self.ports[hold.link].ring.holds(m.packet));
+            let holds = self.nodes[node].holds.iter().any(|hold| self.ports[hold.link].ring.holds(m.slot));
             if holds && self.is_damaged(partition, node, &m) {
                 continue;
             }
             let release = if holds { self.release(node, &m, start + m.offset()) } else { None };
             if let Some((input, at)) = release {
                 if at >= end {
-                    // SAFETY: see `GatheredPacket::packet`.
-                    let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+                    let (packet, extra) = (m.packet(), m.extra());
                     partition.held.push((input, Packet { arrival: at, ..*packet }, extra.copied()));
                     continue;
                 }
@@ -84,11 +82,11 @@ impl Fabric {
         for i in 0..self.nodes[node].holds.len() {
             let Hold { link, rule, input, last } = self.nodes[node].holds[i];
             let port = &mut self.ports[link];
-            if !port.ring.holds(m.packet) {
+            if !port.ring.holds(m.slot) {
                 continue;
             }
             match rule {
-                Rule::Late(by) if port.is_late(m.packet) => return Some((input, now + by)),
+                Rule::Late(by) if port.is_late(m.slot) => return Some((input, now + by)),
                 Rule::Late(_) => {}
                 Rule::Batch(every) => {
                     let at = Time(now.0.next_multiple_of(every.0)).max(last + Time(1));

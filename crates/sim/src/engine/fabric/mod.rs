@@ -14,13 +14,12 @@ use self::balance::{Balancer, Leaves};
 use self::late_delivery::Hold;
 use super::arrival_order::{GatheredPacket, PORT_BITS, TieBreaker};
 use super::partition_state::PartitionState;
-use crate::net::arena::Arena;
+use crate::net::arena::{Arena, Sharing};
 use crate::net::capture::{CaptureLog, CapturedConnection, LinkTap, SharedLog};
 use crate::net::huge_pages;
 use crate::net::link_errors::LinkErrors;
 use crate::net::packet::{Extra, Packet};
 use crate::net::port::{Port, Refusal};
-use crate::net::ring::Ring;
 use forebay_experiment::capture::{Capture, CapturedPacket};
 use forebay_experiment::faults::{Change, Faults};
 use forebay_experiment::link_errors::LinkErrors as Draws;
@@ -226,24 +225,18 @@ impl Fabric {
     }
 
     /// Shares the network with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(super) unsafe fn share(&mut self) -> Fabric {
-        // SAFETY: the caller's promise is that of `Arena::share`.
-        unsafe {
-            Fabric {
-                ports: self.ports.share(),
-                nodes: self.nodes.share(),
-                feeder: self.feeder.share(),
-                busy: self.busy.share(),
-                waiting: self.waiting.share(),
-                waiting_ports: self.waiting_ports.share(),
-                fib: self.fib.clone(),
-                leaves: self.leaves.share(),
-                ties: self.ties,
-                capture: None,
-            }
+    pub(super) fn share(&mut self, sharing: &Sharing) -> Fabric {
+        Fabric {
+            ports: self.ports.share(sharing),
+            nodes: self.nodes.share(sharing),
+            feeder: self.feeder.share(sharing),
+            busy: self.busy.share(sharing),
+            waiting: self.waiting.share(sharing),
+            waiting_ports: self.waiting_ports.share(sharing),
+            fib: self.fib.clone(),
+            leaves: self.leaves.share(sharing),
+            ties: self.ties,
+            capture: None,
         }
     }
 
@@ -435,8 +428,7 @@ impl Fabric {
     fn refused(&mut self, partition: &mut PartitionState, m: &GatheredPacket, why: Refusal) {
         match why {
             Refusal::Dropped => {
-                // SAFETY: as in `hop`.
-                let (packet, extra) = unsafe { (&*m.packet, Ring::extra_behind(m.packet)) };
+                let (packet, extra) = (m.packet(), m.extra());
                 let now = partition.calendar.start + m.offset();
                 self.ports[m.to()].capture_refused(now, packet, extra);
                 partition.drop_packet(packet);
@@ -458,8 +450,7 @@ impl Fabric {
         }
         let p = &mut self.ports[to];
         let busy = p.is_busy(now);
-        // SAFETY: as in `hop`.
-        let (packet, extra) = unsafe { (&*m.packet, || Ring::extra_behind(m.packet)) };
+        let (packet, extra) = (m.packet(), || m.extra());
         if !busy && p.allows_bypass(now) {
             if p.counts() {
                 return false;

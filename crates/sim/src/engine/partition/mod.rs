@@ -18,6 +18,7 @@ use super::fabric::WORD;
 use super::partition_state::PartitionState;
 use super::state::{Apps, PartitionResult, SimState};
 use super::tiers::{GROUP, Tier};
+use crate::net::arena::Sharing;
 use crate::net::packet::{Extra, Packet, flag};
 use division::partition;
 use forebay_types::{IndexVec, NodeId, PortId, Time};
@@ -109,6 +110,7 @@ pub(super) struct Partitions<'a> {
     working: Signal,
     over: AtomicBool,
     failed: AtomicBool,
+    sharing: Sharing,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -117,12 +119,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> Partitions<'a> {
     /// Divides the nodes of `sim` among several processes, of which this is number `place.0` of `place.1`, and in each process among `threads`
-    /// partitions, one per thread.
-    ///
-    /// # Safety
-    /// Until [`Partitions::join`], `sim` is used between windows only, and only by the leading thread.
-    pub(super) unsafe fn divide(
+    /// partitions, one per thread. Until [`Partitions::join`], `sim` is used between windows only, and only by the leading thread; `sharing` promises
+    /// that.
+    pub(super) fn divide(
         sim: &mut SimState,
+        sharing: Sharing,
         threads: usize,
         place: (usize, usize),
         apps: &'a Apps,
@@ -153,8 +154,8 @@ impl<'a> Partitions<'a> {
         let part = |(word, cuts)| {
             let partition = PartitionState::new(64 * words + 1, sim.calendar().length());
             let out = (0..all).map(|_| Batch::default()).collect();
-            // SAFETY: the caller's promise; nodes of two partitions share no items, because links between them are split.
-            let state = unsafe { sim.share(partition) };
+            // Nodes of two partitions share no items, because links between them are split.
+            let state = sim.share(partition, &sharing);
             Mutex::new(Partition { result: PartitionResult::default(), state, cuts, word, out })
         };
         Partitions {
@@ -173,6 +174,7 @@ impl<'a> Partitions<'a> {
             working: Signal::new(spins),
             over: AtomicBool::new(false),
             failed: AtomicBool::new(false),
+            sharing,
         }
     }
 
@@ -198,14 +200,10 @@ impl<'a> Partitions<'a> {
     }
 
     /// Shares the whole state with the partitions again, if it has changed between windows.
-    ///
-    /// # Safety
-    /// As [`Partitions::divide`].
-    pub(super) unsafe fn follow(&self, sim: &mut SimState) {
+    pub(super) fn follow(&self, sim: &mut SimState) {
         if sim.take_changed() {
             for part in &self.parts {
-                // SAFETY: the caller's promise.
-                unsafe { sim.share_again(&mut lock(part).state) };
+                sim.share_again(&mut lock(part).state, &self.sharing);
             }
         }
     }

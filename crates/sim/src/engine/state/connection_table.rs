@@ -6,7 +6,7 @@
 use crate::engine::closed_connections::ClosedConnections;
 use crate::engine::connection::{Connection, IncomingMessages, OutgoingMessages, ReceivedRanges};
 use crate::engine::connection_slots::ConnectionSlots;
-use crate::net::arena::Arena;
+use crate::net::arena::{Arena, Sharing};
 use crate::net::generation::Generation;
 use crate::net::per_host::PerHost;
 use crate::net::prefetch;
@@ -73,41 +73,29 @@ impl ConnectionTable {
     }
 
     /// Shares the connections with one partition of a run, which neither opens nor closes any.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(super) unsafe fn share(&mut self, seed: u64) -> ConnectionTable {
-        // SAFETY: the caller's promise is that of each of them.
-        unsafe {
-            ConnectionTable {
-                generations: self.generations.share(),
-                identities: self.identities.share(),
-                senders: self.senders.share(),
-                outgoing: self.outgoing.share(),
-                receivers: self.receivers.share(),
-                incoming: self.incoming.share(),
-                reverses: self.reverses.share(),
-                slots: ConnectionSlots::new(seed),
-                closed: ClosedConnections::new(0),
-            }
+    pub(super) fn share(&mut self, seed: u64, sharing: &Sharing) -> ConnectionTable {
+        ConnectionTable {
+            generations: self.generations.share(sharing),
+            identities: self.identities.share(sharing),
+            senders: self.senders.share(sharing),
+            outgoing: self.outgoing.share(sharing),
+            receivers: self.receivers.share(sharing),
+            incoming: self.incoming.share(sharing),
+            reverses: self.reverses.share(sharing),
+            slots: ConnectionSlots::new(seed),
+            closed: ClosedConnections::new(0),
         }
     }
 
     /// Shares the connections again with `part`, after connections were opened between windows.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(super) unsafe fn share_again(&mut self, part: &mut ConnectionTable) {
-        // SAFETY: the caller's promise is that of each of them.
-        unsafe {
-            part.generations = self.generations.share();
-            part.identities = self.identities.share();
-            part.senders = self.senders.share();
-            part.outgoing = self.outgoing.share();
-            part.receivers = self.receivers.share();
-            part.incoming = self.incoming.share();
-            part.reverses = self.reverses.share();
-        }
+    pub(super) fn share_again(&mut self, part: &mut ConnectionTable, sharing: &Sharing) {
+        part.generations = self.generations.share(sharing);
+        part.identities = self.identities.share(sharing);
+        part.senders = self.senders.share(sharing);
+        part.outgoing = self.outgoing.share(sharing);
+        part.receivers = self.receivers.share(sharing);
+        part.incoming = self.incoming.share(sharing);
+        part.reverses = self.reverses.share(sharing);
     }
 
     /// Reserves memory for `more` connections. Growing by doubling would leave holes that the allocator keeps.

@@ -2,7 +2,7 @@
 
 use crate::engine::host::{Host, TimerKind, TimerOrder};
 use crate::engine::partition_state::{DeferredEffect, PartitionState};
-use crate::net::arena::Arena;
+use crate::net::arena::{Arena, Sharing};
 use crate::net::per_host::PerHost;
 use forebay_experiment::network::Network;
 use forebay_types::{NodeId, Time};
@@ -31,12 +31,8 @@ impl HostTable {
     }
 
     /// Shares the hosts with one partition of a run.
-    ///
-    /// # Safety
-    /// As [`Arena::share`].
-    pub(super) unsafe fn share(&mut self) -> HostTable {
-        // SAFETY: the caller's promise is that of each of them.
-        unsafe { HostTable { hosts: self.hosts.share(), bits: self.bits.share() } }
+    pub(super) fn share(&mut self, sharing: &Sharing) -> HostTable {
+        HostTable { hosts: self.hosts.share(sharing), bits: self.bits.share(sharing) }
     }
 
     /// Sets the host that runs; `None` at the end of the window.

@@ -3,6 +3,7 @@
 use super::SimState;
 use crate::engine::link_changes::LinkChanges;
 use crate::engine::partition_state::PartitionState;
+use crate::net::arena::Sharing;
 use crate::net::packet::{Extra, Packet};
 use crate::net::prefetch;
 use forebay_experiment::faults::Faults;
@@ -59,37 +60,30 @@ impl SimState {
 
     /// Shares the state with a partition, whose output goes to `partition`. The partition reaches all state of hosts and switches; state that changes
     /// between windows only is empty in it.
-    ///
-    /// # Safety
-    /// Until its last use, or [`SimState::share_again`], nothing is added to this state. While it is used, no item of a host or switch that it runs
-    /// is accessed through another state.
-    pub(in crate::engine) unsafe fn share(&mut self, partition: PartitionState) -> SimState {
-        // SAFETY: the caller's promise is that of each of them.
-        unsafe {
-            SimState {
-                fabric: self.fabric.share(),
-                hosts: self.hosts.share(),
-                tcp: self.tcp.share(),
-                connections: self.connections.share(self.seed),
-                partition,
-                recorder: self.recorder.for_partition(),
-                seed: self.seed,
-                end: self.end,
-                network: self.network.clone(),
-                gro: Box::default(),
-                route: Vec::new(),
-                endpoint_shims: self.endpoint_shims.share(),
-                metrics: self.metrics.clone(),
-                measurement: self.measurement.for_partition(),
-                accept_queues: self.accept_queues.share(),
-                writes: self.writes.clone(),
-                awaits_datagrams: self.awaits_datagrams.clone(),
-                window_shims: self.window_shims.share(),
-                failures: None,
-                link_changes: LinkChanges::new(&Faults::default()),
-                remote: self.remote.clone(),
-                changed: false,
-            }
+    pub(in crate::engine) fn share(&mut self, partition: PartitionState, sharing: &Sharing) -> SimState {
+        SimState {
+            fabric: self.fabric.share(sharing),
+            hosts: self.hosts.share(sharing),
+            tcp: self.tcp.share(sharing),
+            connections: self.connections.share(self.seed, sharing),
+            partition,
+            recorder: self.recorder.for_partition(),
+            seed: self.seed,
+            end: self.end,
+            network: self.network.clone(),
+            gro: Box::default(),
+            route: Vec::new(),
+            endpoint_shims: self.endpoint_shims.share(sharing),
+            metrics: self.metrics.clone(),
+            measurement: self.measurement.for_partition(),
+            accept_queues: self.accept_queues.share(sharing),
+            writes: self.writes.clone(),
+            awaits_datagrams: self.awaits_datagrams.clone(),
+            window_shims: self.window_shims.share(sharing),
+            failures: None,
+            link_changes: LinkChanges::new(&Faults::default()),
+            remote: self.remote.clone(),
+            changed: false,
         }
     }
 
@@ -99,16 +93,10 @@ impl SimState {
     }
 
     /// Shares the state again with `part`, after it has changed.
-    ///
-    /// # Safety
-    /// As [`SimState::share`].
-    pub(in crate::engine) unsafe fn share_again(&mut self, part: &mut SimState) {
-        // SAFETY: the caller's promise is that of each of them.
-        unsafe {
-            self.connections.share_again(&mut part.connections);
-            part.endpoint_shims = self.endpoint_shims.share();
-            part.window_shims = self.window_shims.share();
-        }
+    pub(in crate::engine) fn share_again(&mut self, part: &mut SimState, sharing: &Sharing) {
+        self.connections.share_again(&mut part.connections, sharing);
+        part.endpoint_shims = self.endpoint_shims.share(sharing);
+        part.window_shims = self.window_shims.share(sharing);
         part.measurement.active = self.measurement.active;
     }
 

@@ -149,6 +149,20 @@ mod tests {
     use crate::sequences::each_sequence;
     use forebay_types::Rng;
 
+    /// The queue grows or shrinks from `length` at `time`; returns its length then. There must be room.
+    fn step(occupancy: &mut OccupancyTimes, grows: bool, length: u32, time: u64) -> u32 {
+        let to = if grows { length + 1 } else { length - 1 };
+        // SAFETY: the tests reserve room for their longest queue.
+        unsafe {
+            if grows {
+                occupancy.grow(length, Time(time));
+            } else {
+                occupancy.shrink(to, Time(time));
+            }
+        }
+        to
+    }
+
     #[test]
     fn times_match_a_simple_model() {
         let mut rng = Rng::stream(3, &[]);
@@ -160,17 +174,10 @@ mod tests {
                 expected[length as usize] += now - last;
                 last = now;
                 // Grows, then shrinks.
-                if length == 0 || rng.below(100) < 51 {
-                    most = most.max(length + 1);
-                    occupancy.reserve(most);
-                    // SAFETY: there is room.
-                    unsafe { occupancy.grow(length, Time(now)) };
-                    length += 1;
-                } else {
-                    length -= 1;
-                    // SAFETY: there is room.
-                    unsafe { occupancy.shrink(length, Time(now)) };
-                }
+                let grows = length == 0 || rng.below(100) < 51;
+                most = most.max(length + u32::from(grows));
+                occupancy.reserve(most);
+                length = step(&mut occupancy, grows, length, now);
             }
             let mut times = occupancy.times(Time(now + 7), length);
             expected[length as usize] += 7;
@@ -183,8 +190,7 @@ mod tests {
     #[should_panic(expected = "a change of a queue lies outside the interval from 100 to 200 ps")]
     fn change_before_the_start_panics() {
         let mut occupancy = OccupancyTimes::new(Time(100), 0, 4);
-        // SAFETY: there is room.
-        unsafe { occupancy.grow(0, Time(50)) };
+        step(&mut occupancy, true, 0, 50);
         occupancy.times(Time(200), 1);
     }
 
@@ -204,14 +210,8 @@ mod tests {
                 let wait = [0, 1, 3][usize::from(letter / 2)];
                 expected[length as usize] += wait;
                 now += wait;
-                if letter % 2 == 0 {
-                    // SAFETY: there is room for the eight packets of the longest walk.
-                    unsafe { occupancy.grow(length, Time(now)) };
-                    length += 1;
-                } else if length > 0 {
-                    length -= 1;
-                    // SAFETY: as above.
-                    unsafe { occupancy.shrink(length, Time(now)) };
+                if letter % 2 == 0 || length > 0 {
+                    length = step(&mut occupancy, letter % 2 == 0, length, now);
                 }
             }
             let mut times = occupancy.times(Time(now + 2), length);
