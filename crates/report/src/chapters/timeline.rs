@@ -29,9 +29,10 @@ pub(super) fn figures(data: &Data) -> (Option<Figure>, Option<Figure>) {
     };
     let figure = |id: &str, title: &str, views: Vec<View>| {
         let choice = if views.len() > 1 { "transport".into() } else { String::new() };
-        let text = "A bar is a message, from its first byte written until its last byte delivered. Hatched parts: a timer of its \
-                    sender ran and expired, because no acknowledgment of new data arrived. Results store queues and windows as one \
-                    sum for each message, not over time.";
+        let text = "A bar is a message, from its first byte written until its last byte delivered. Hatched parts: the \
+                    retransmission timer of its sender ran and expired, because no acknowledgment of new data arrived. A mark alone: a \
+                    tail loss probe, or RACK's reordering timer. Results store queues and windows as one sum for each message, not over \
+                    time.";
         (!views.is_empty()).then(|| Figure { id: id.into(), title: title.into(), text: text.into(), choice, views })
     };
     (
