@@ -7,5 +7,6 @@ mod peer_errors;
 mod scripted;
 mod tcp_connections;
 mod tcp_random;
+mod threads;
 mod traces;
 mod whole_runs;
