@@ -8,5 +8,6 @@ mod program;
 mod scripted;
 mod tcp_connections;
 mod tcp_random;
+mod threads;
 mod traces;
 mod whole_runs;

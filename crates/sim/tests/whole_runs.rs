@@ -94,3 +94,30 @@ size = "1MB"
         assert!(limited > time / 2, "{stack}: {limited} of {time}");
     }
 }
+
+/// An ACK of Linux may cover many messages, as GRO joins their segments: bytes acknowledged with ECE count for the message that they belong to. The
+/// bottleneck marks all packets of a burst except the first.
+#[test]
+fn marked_bytes_count_per_message() {
+    let text = r#"
+[transport]
+stack = "linux"
+cc = "newreno"
+ecn = "classic"
+gro = "100us"
+[[workload]]
+kind = "on-off"
+sizes = "1000B"
+gaps = "2us"
+gap-from = "start"
+trains = 300
+"#;
+    let report = run(", queue = { kind = \"dctcp-step\", k = \"1pkt\" }", text);
+    let rows = messages(&report);
+    let marked: Vec<u64> = rows.iter().map(|row| row.ce_acked_bytes).collect();
+    assert!(marked.iter().all(|bytes| *bytes <= 1000), "{marked:?}");
+    assert!(marked.iter().filter(|bytes| **bytes == 1000).count() > 50, "{marked:?}");
+    let together =
+        |acks: usize| rows.windows(acks).any(|w| w.iter().all(|row| row.acked == w[0].acked && row.ce_acked_bytes > 0));
+    assert!(together(3), "no marked ACK covers three messages");
+}

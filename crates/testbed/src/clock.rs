@@ -40,9 +40,14 @@ impl Clock {
 /// # Errors
 /// Missing privileges: it needs CAP_SYS_NICE.
 pub fn real_time(priority: i32) -> io::Result<()> {
+    schedule(libc::SCHED_FIFO, priority)
+}
+
+/// Sets policy and priority of the calling thread.
+fn schedule(policy: libc::c_int, priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: 0 is the calling thread, and the kernel reads one struct that lives until the call returns.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } {
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -61,8 +66,7 @@ impl RealTimeScope {
 
 impl Drop for RealTimeScope {
     fn drop(&mut self) {
-        let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: as in `real_time`. Lowering the priority needs no capability.
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
+        // Lowering the priority needs no capability.
+        let _ = schedule(libc::SCHED_OTHER, 0);
     }
 }

@@ -4,6 +4,7 @@ use crate::check::{check, equal, wait_until};
 use crate::lab::Lab;
 use crate::traffic::{Transfer, connect};
 use crate::{fails, forebay, nothing_left, prepare, traces, works};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -291,20 +292,12 @@ pub(crate) fn output() {
 
 /// A pipe into which nothing more fits: the end that is read, and the one that is written.
 fn full_pipe() -> (OwnedFd, OwnedFd) {
-    let mut ends = [0; 2];
-    // SAFETY: room for two descriptors, which have no other owner afterwards.
-    let (read, write) = unsafe {
-        assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
-        (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
-    };
-    // SAFETY: plain calls on an open descriptor, with a buffer that lives through them.
-    unsafe {
-        let flags = libc::fcntl(write.as_raw_fd(), libc::F_GETFL);
-        libc::fcntl(write.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK);
-        while libc::write(write.as_raw_fd(), [0_u8; 4096].as_ptr().cast(), 4096) > 0 {}
-        libc::fcntl(write.as_raw_fd(), libc::F_SETFL, flags);
-    }
-    (read, write)
+    let (read, mut write) = io::pipe().expect("a pipe");
+    let blocks = |on: bool| FcntlArg::F_SETFL(if on { OFlag::empty() } else { OFlag::O_NONBLOCK });
+    fcntl(&write, blocks(false)).expect("the flags");
+    while write.write(&[0; 4096]).is_ok() {}
+    fcntl(&write, blocks(true)).expect("the flags");
+    (read.into(), write.into())
 }
 
 /// A terminal that is closed: the kernel sends SIGHUP, which `nohup` ignores.

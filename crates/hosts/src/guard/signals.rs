@@ -12,14 +12,9 @@ pub(super) struct Signals(SignalFd);
 impl Signals {
     /// Signals of the foreground process: those of the terminal and of a service manager. An ignored signal, as under `nohup`, stays ignored.
     pub(super) fn of_foreground() -> io::Result<Signals> {
-        let ignored = |signal: &i32| {
-            let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-            // SAFETY: room for an action, which the call fills; nothing is changed.
-            let done = unsafe { libc::sigaction(*signal, std::ptr::null(), now.as_mut_ptr()) };
-            // SAFETY: filled if the call succeeded, and zeroed in any case.
-            done == 0 && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
-        };
-        Signals::listen(&[libc::SIGHUP, libc::SIGINT, libc::SIGTERM].into_iter().filter(|s| !ignored(s)).collect::<Vec<_>>())
+        let ignored = ignored_signals()?;
+        let heeded = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
+        Signals::listen(&[libc::SIGHUP, libc::SIGINT, libc::SIGTERM].into_iter().filter(heeded).collect::<Vec<_>>())
     }
 
     /// Signals of the guard: all blockable signals that would end it. Signals that would stop it are ignored, except SIGSTOP.
@@ -37,13 +32,12 @@ impl Signals {
             libc::SIGXCPU,
             libc::SIGPWR,
         ];
-        for signal in fatal {
-            // SAFETY: the default action needs no handler.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
-        }
-        for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGPIPE, libc::SIGXFSZ] {
-            // SAFETY: to ignore a signal needs no handler.
-            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        let ignored = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGPIPE, libc::SIGXFSZ];
+        let actions =
+            fatal.map(|signal| (signal, libc::SIG_DFL)).into_iter().chain(ignored.map(|signal| (signal, libc::SIG_IGN)));
+        for (signal, action) in actions {
+            // SAFETY: neither the default action nor ignoring a signal needs a handler.
+            unsafe { libc::signal(signal, action) };
         }
         Signals::listen(&fatal)
     }
@@ -69,6 +63,14 @@ impl AsFd for Signals {
     }
 }
 
+/// Signals that this process ignores, from bit 0 for signal 1 on (proc_pid_status(5), `SigIgn`).
+fn ignored_signals() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let bits = bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    bits.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "/proc/self/status has no line `SigIgn`"))
+}
+
 /// Name of a signal, with its most frequent cause.
 pub(super) fn name(signal: i32) -> String {
     match signal {
@@ -76,5 +78,18 @@ pub(super) fn name(signal: i32) -> String {
         libc::SIGINT => "Ctrl-C (SIGINT)".into(),
         libc::SIGTERM => "SIGTERM".into(),
         other => format!("signal {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The standard library of Rust ignores SIGPIPE in every program, and leaves the others as they are.
+    #[test]
+    fn status_shows_ignored_signals() {
+        let ignores = |signal: i32| ignored_signals().expect("the status") >> (signal - 1) & 1 == 1;
+        assert!(ignores(libc::SIGPIPE));
+        assert!(!ignores(libc::SIGCHLD) && !ignores(libc::SIGALRM));
     }
 }

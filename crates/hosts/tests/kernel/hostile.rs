@@ -9,11 +9,12 @@ use forebay_hosts::detach::{detach, detach_all};
 use forebay_hosts::privileges;
 use forebay_hosts::status::{status, unaccounted};
 use nix::mount::MsFlags;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::Mode;
 use std::fs::{self, File, Permissions};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -230,21 +231,20 @@ fn socket() {
         assert_ne!(memory, libc::MAP_FAILED);
         let mut register = [memory as u64, SIZE as u64, 1, 0];
         assert_eq!(libc::ioctl(faults, UFFDIO_REGISTER, register.as_mut_ptr()), 0, "{}", std::io::Error::last_os_error());
-        (faults, memory as usize)
+        (OwnedFd::from_raw_fd(faults), memory as usize)
     };
     let descriptor = sender.as_raw_fd();
     // SAFETY: the memory is mapped and the socket open until this thread has ended.
     let sending = std::thread::spawn(move || unsafe { libc::send(descriptor, memory as *const libc::c_void, SIZE, 0) });
-    let mut pending = libc::pollfd { fd: faults, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one descriptor, which lives through the call.
-    assert_eq!(unsafe { libc::poll(&raw mut pending, 1, 60_000) }, 1, "the sender waits for its data");
+    let mut pending = [PollFd::new(faults.as_fd(), PollFlags::POLLIN)];
+    assert_eq!(poll(&mut pending, 60_000_u16), Ok(1), "the sender waits for its data");
     let begin = Instant::now();
     let done = detached();
     let took = begin.elapsed();
     assert!(done.iter().any(|l| l.contains("holds the lock of a socket")), "{done:?}");
     assert!(took < Duration::from_secs(60), "{took:?}");
-    // SAFETY: the descriptor is open and used by nothing else. The kernel handles faults again from here on.
-    unsafe { libc::close(faults) };
+    // The kernel handles faults again from here on.
+    drop(faults);
     assert_eq!(sending.join().expect("it ends"), SIZE as isize);
 }
 

@@ -5,6 +5,7 @@ mod scripted;
 
 mod accecn;
 mod bbr;
+mod collapse;
 mod congestion;
 mod cubic;
 mod d2tcp;
