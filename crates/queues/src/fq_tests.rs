@@ -154,10 +154,10 @@ fn announced_packets_keep_their_place() {
     }
 }
 
-/// SYN-ACKs whose hashes have the same lowest bits are one flow, and another flow than that of their connection (fq_classify): the second one waits
-/// for the turn of the first, and data of its connection does not.
+/// SYN-ACKs whose hashes have the same lowest bits are one flow, and not that of their connection (fq_classify). The second one waits for the next
+/// turn, and data of its connection does not.
 #[test]
-fn syn_acks_of_equal_hash_share_flow() {
+fn syn_acks_share_flow_by_hash() {
     let mut p = port(&[("initial-quantum", Value::Bytes(forebay_types::Bytes(60)))]);
     let mut seen = std::collections::BTreeMap::new();
     let pair = |flow: u64| seen.insert((mix(flow) >> 32) % ORPHANS, flow).map(|earlier| (earlier, flow));

@@ -354,7 +354,9 @@ mod tests {
     /// A FIN that waits for the window is a probe (tcp_send_loss_probe), and a write to a full buffer ends no wait for the interface (tcp_wfree).
     /// A window without unsent data is not validated (tcp_push_pending_frames). A short retransmission takes the segments behind it along, also segments
     /// that have left the host while an earlier retransmission is there (tcp_retrans_try_collapse, tcp_can_collapse). Connections that open in one window
-    /// of the simulator are numbered by their time. The pacing rate is that of the last ACK, before it lets data leave (tcp_cong_control).
+    /// of the simulator are numbered by their time. The pacing rate is that of the last ACK, before it lets data leave (tcp_cong_control), and
+    /// the size of bursts after an idle time that before the congestion control notices the start (tcp_event_data_sent). A host whose link comes back
+    /// has an empty fair queue (dev_activate).
     ///
     /// Bare hosts, too, count whole nanoseconds (`ktime_t`). A burst counts with one header where it leaves the queue of its host
     /// (try_bulk_dequeue_skb), and a requeued packet enters the idle wire at a whole nanosecond (net_tx_action).
@@ -364,8 +366,8 @@ mod tests {
             eprintln!("skipped: there is no kernel: forebay kernel build");
             return;
         }
-        let one = [2, 9, 16, 17, 31, 34, 37, 38, 39, 42, 45, 50, 52, 55, 60, 64, 69, 71, 76, 81, 84, 89, 93, 97];
-        let cases = [(1, one.as_slice()), (1000, &[4, 24, 28, 38]), (4000, &[5, 14, 20, 49])];
+        let one = [2, 9, 16, 17, 31, 34, 37, 38, 39, 42, 45, 50, 52, 55, 60, 61, 64, 69, 71, 76, 81, 84, 89, 93, 97];
+        let cases = [(1, one.as_slice()), (1000, &[4, 19, 24, 28, 38]), (4000, &[5, 14, 20, 49])];
         let drawn = cases.map(|(seed, numbers)| (random::cases(seed, 100), numbers));
         for case in drawn.iter().flat_map(|(drawn, numbers)| numbers.iter().map(|&number| &drawn[number])) {
             let row = measure::both(case, None, &mut io::sink()).unwrap();

@@ -30,6 +30,8 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) begin: u64,
     /// First stream offset of the last opportunity to send, and the size of its bursts (segmentation offload), 0 without.
     pub(in crate::tcp) bursts: (u64, u64),
+    /// Size of the bursts of the first opportunity to send after an idle time, which precedes the change of the pacing rate (segmentation offload).
+    pub(in crate::tcp) first_bursts: Option<u64>,
     /// Pacing rate since the last ACK that may have changed the window (`sk_pacing_rate`), if the congestion control does not pace (segmentation offload).
     pub(in crate::tcp) pacing_rate: Option<Rate>,
     /// Stream offset behind the last segment that was sent, for the first time or again (segmentation offload).
@@ -67,6 +69,7 @@ impl ColdState {
         remembered: TimeOrNever::NEVER,
         begin: 0,
         bursts: (0, 0),
+        first_bursts: None,
         pacing_rate: None,
         sent_end: 0,
         first_partial: false,

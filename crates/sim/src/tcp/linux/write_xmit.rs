@@ -2,6 +2,7 @@
 //! takes them, or parts of them, as bursts. A burst counts as one packet for the pacer and for TCP small queues.
 
 use super::tso::{Candidate, Stop, gso_max_size};
+use crate::cc::Event;
 use crate::net::packet::{CONTINUES, Wire, flag};
 use crate::tcp::common::send_buffer::{SendBuffer, Written};
 use crate::tcp::common::send_limit::Limit;
@@ -29,7 +30,9 @@ impl Sender {
     #[inline(never)]
     pub(in crate::tcp) fn write_xmit(&mut self, c: &TcpConfig, now: Time, end: u64, push: Push, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
-        let max_segs = self.burst_size(c) / mss;
+        // tcp_write_xmit computes it before the first packet leaves, which notifies the congestion control of the start (tcp_event_data_sent).
+        let first_bursts = self.cold.made().and_then(|cold| cold.first_bursts.take());
+        let max_segs = first_bursts.unwrap_or_else(|| self.burst_size(c)) / mss;
         self.clean_rtx_queue();
         // tcp_push_pending_frames: without unsent data, a full window does not count as used (tcp_send_head).
         let pending = first < self.end_of_unsent();
@@ -143,9 +146,21 @@ impl Sender {
         Ok(Burst { end: burst, skb })
     }
 
+    /// Notifies the congestion control of a transmission while nothing is in the network, though data is outstanding: all of it is SACKed or lost
+    /// (tcp_event_data_sent). Without outstanding data see [`Sender::after_idle`].
+    fn event_data_sent(&mut self, now: Time) {
+        if self.stream.snd_una() < self.stream.snd_nxt()
+            && self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() == 0)
+            && let Some(last_tx) = self.tx.last_tx().get()
+        {
+            self.cc.cwnd_event(Event::TxStart { now, idle: now - last_tx });
+        }
+    }
+
     /// Sends a burst.
     fn send_burst(&mut self, c: &TcpConfig, now: Time, burst: &Burst, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
+        self.event_data_sent(now);
         self.cold.bursts = (first, burst.end - first);
         let fin = self.stream.fin() && burst.end == self.stream.written() && burst.end == burst.skb;
         let mut whole = (burst.end - first) / mss;
@@ -237,6 +252,7 @@ impl Sender {
         if count == 1 {
             self.retrans_try_collapse(c, now, first);
         }
+        self.event_data_sent(now);
         let (Some(s), written) = (&self.loss.sack, self.stream.written()) else { return };
         let (start, end) = (s.board.get(first).start, s.board.get(first + count - 1).end());
         // The length of a buffer does not include a FIN.

@@ -35,6 +35,9 @@ impl Sender {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
         if !shut {
+            if c.tso.is_some() && self.cc.hooks().paces() {
+                self.cold.first_bursts = Some(self.burst_size(c));
+            }
             self.cc.cwnd_event(Event::TxStart { now, idle });
             if c.plb.is_some() {
                 self.check_rehash(c, now);
