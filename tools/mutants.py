@@ -39,7 +39,7 @@ FIELDS = ["fault", "outcome", "caught_by", "test", "seconds", "hash", "change", 
 FIRST = [("queues", "forebay-queues", ["--lib"]), ("tcp", "forebay-sim", ["--test", "tcp", "--", "--include-ignored"]), ("sim", "forebay-sim", ["--lib"])]
 CONNECTIONS = ["peer_errors", "tcp_connections", "buffered_ports", "tcp_random"]
 # Of the networks, those that take longest.
-LAST = ["workloads", "matrix", "determinism", "fuzz", "groups"]
+LAST = ["workloads", "matrix", "determinism", "groups"]
 NOT_A_TEST = ["fingerprints", "main"]
 # Sources of a trajectory and of its tests.
 SOURCES = ("crates/", "data/", "scenarios/", "Cargo.")
