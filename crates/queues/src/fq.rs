@@ -119,7 +119,7 @@ impl Fq {
             return flow;
         }
         // The hash of fq_codel, whose upper 32 bits are those of a packet (`sk_txhash`).
-        Arrival::ORPHAN | (mix(flow ^ Arrival::ORPHAN ^ self.perturbation) >> 32) % ORPHANS
+        Arrival::ORPHAN | ((mix(flow ^ Arrival::ORPHAN ^ self.perturbation) >> 32) % ORPHANS)
     }
 
     fn quantum(&self) -> i64 {
