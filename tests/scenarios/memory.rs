@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Bytes that a connection allocates on each stack, as measured: the same number in every run. On `rfc` the last segment of a train waits
 /// for a delayed ACK, so that no connection has become idle.
-const MEASURED: [(&str, u64); 3] = [("ns2", 866), ("linux", 1_470), ("rfc", 1_260)];
+const MEASURED: [(&str, u64); 3] = [("ns2", 866), ("linux", 1_539), ("rfc", 1_271)];
 
 /// Growth that fails, in percent. The count has no noise; the margin is for other versions of the standard library.
 const MARGIN: u64 = 5;

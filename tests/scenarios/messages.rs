@@ -72,9 +72,10 @@ rounds = 10
         &[],
     );
     let (tlps, rtos): (u32, u32) = o.report.flows.iter().fold((0, 0), |sum, f| (sum.0 + f.tlps, sum.1 + f.rtos));
-    let rows = |probe: bool| o.report.timeouts.iter().filter(|t| (t.kind == TimeoutKind::Probe) == probe).count();
+    let rows = |of: fn(TimeoutKind) -> bool| o.report.timeouts.iter().filter(|t| of(t.kind)).count();
+    let probes = rows(|kind| kind == TimeoutKind::Probe);
     assert!(tlps > 0, "a buffer of 40 packets loses tails");
-    assert_eq!((rows(true), rows(false)), (tlps as usize, rtos as usize));
+    assert_eq!((probes, rows(TimeoutKind::is_timeout)), (tlps as usize, rtos as usize));
     for t in o.report.timeouts.iter().filter(|t| t.kind == TimeoutKind::Probe) {
         let f = o.report.flows.iter().find(|f| Some(f.flow_id) == t.flow_id).expect("a probe belongs to a message");
         assert!(f.tlps > 0 && (f.start.0..=f.acked.ps().unwrap_or(u64::MAX)).contains(&t.time_ps), "{t:?} is not of {f:?}");

@@ -30,10 +30,12 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) begin: u64,
     /// First stream offset of the last opportunity to send, and the size of its bursts (segmentation offload), 0 without.
     pub(in crate::tcp) bursts: (u64, u64),
-    /// Size of the bursts of the first opportunity to send after an idle time, which precedes the change of the pacing rate (segmentation offload).
-    pub(in crate::tcp) first_bursts: Option<u64>,
-    /// Pacing rate since the last ACK that may have changed the window (`sk_pacing_rate`), if the congestion control does not pace (segmentation offload).
-    pub(in crate::tcp) pacing_rate: Option<Rate>,
+    /// Pacing rate since the last ACK that may have changed the window (`sk_pacing_rate`), if the congestion control does not pace (segmentation
+    /// offload); 0 before.
+    pub(in crate::tcp) pacing_rate: Rate,
+    /// Size of the bursts of the first opportunity to send after an idle time, which precedes the change of the pacing rate (segmentation offload), 0
+    /// without.
+    pub(in crate::tcp) first_bursts: u32,
     /// Stream offset behind the last segment that was sent, for the first time or again (segmentation offload).
     pub(in crate::tcp) sent_end: u64,
     /// True if no partial acknowledgement has come in this recovery.
@@ -69,8 +71,8 @@ impl ColdState {
         remembered: TimeOrNever::NEVER,
         begin: 0,
         bursts: (0, 0),
-        first_bursts: None,
-        pacing_rate: None,
+        pacing_rate: Rate(0),
+        first_bursts: 0,
         sent_end: 0,
         first_partial: false,
         syn_retx: false,

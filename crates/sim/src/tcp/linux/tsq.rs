@@ -38,14 +38,15 @@ impl Sender {
     pub(in crate::tcp) fn update_pacing_rate(&mut self, c: &TcpConfig) {
         if c.tso.is_some() && !self.cc.hooks().paces() {
             let packets_out = self.loss.sack.as_ref().map_or(0, |s| s.board.len() as u32);
-            self.cold.pacing_rate = Some(self.uncapped_pacing_rate(c, packets_out));
+            self.cold.pacing_rate = self.uncapped_pacing_rate(c, packets_out);
         }
     }
 
     /// Pacing rate of this opportunity to send (`sk_pacing_rate`), while `segments` are outstanding.
     #[inline(always)]
     pub(in crate::tcp) fn sk_pacing_rate(&self, c: &TcpConfig, segments: u32) -> Rate {
-        let rate = self.cold.pacing_rate.unwrap_or_else(|| self.uncapped_pacing_rate(c, segments));
+        let stored = self.cold.pacing_rate;
+        let rate = if stored > Rate(0) { stored } else { self.uncapped_pacing_rate(c, segments) };
         c.max_pacing_rate.map_or(rate, |most| rate.min(most))
     }
 

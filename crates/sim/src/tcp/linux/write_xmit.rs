@@ -31,8 +31,8 @@ impl Sender {
     pub(in crate::tcp) fn write_xmit(&mut self, c: &TcpConfig, now: Time, end: u64, push: Push, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
         // tcp_write_xmit computes it before the first packet leaves, which notifies the congestion control of the start (tcp_event_data_sent).
-        let first_bursts = self.cold.made().and_then(|cold| cold.first_bursts.take());
-        let max_segs = first_bursts.unwrap_or_else(|| self.burst_size(c)) / mss;
+        let first_bursts = self.cold.made().map_or(0, |cold| std::mem::take(&mut cold.first_bursts));
+        let max_segs = if first_bursts > 0 { u64::from(first_bursts) } else { self.burst_size(c) } / mss;
         self.clean_rtx_queue();
         // tcp_push_pending_frames: without unsent data, a full window does not count as used (tcp_send_head).
         let pending = first < self.end_of_unsent();

@@ -36,7 +36,7 @@ impl Sender {
         let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
         if !shut {
             if c.tso.is_some() && self.cc.hooks().paces() {
-                self.cold.first_bursts = Some(self.burst_size(c));
+                self.cold.first_bursts = self.burst_size(c) as u32;
             }
             self.cc.cwnd_event(Event::TxStart { now, idle });
             if c.plb.is_some() {
