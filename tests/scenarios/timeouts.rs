@@ -110,11 +110,7 @@ fn rto_rule_needs_timeouts_for_effect() {
             let run = |rule: &str| {
                 let rule = format!("transport.rto-rule={rule}");
                 let o = one(SPRAYED, &[&stack, "transport.cc=cubic", "transport.rto-min=1s", &recovery, &rule]);
-                assert_eq!(
-                    o.report.timeouts.iter().filter(|t| t.kind.is_timeout()).count(),
-                    0,
-                    "{stack} {recovery} {rule}"
-                );
+                assert_eq!(o.report.timeouts.iter().filter(|t| t.kind.is_timeout()).count(), 0, "{stack} {recovery} {rule}");
                 o.report.fingerprint
             };
             assert_eq!(run("rfc6298"), run("linux"), "{stack} {recovery}");
