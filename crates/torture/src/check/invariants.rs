@@ -3,7 +3,7 @@
 use forebay_experiment::Experiment;
 use forebay_experiment::network::PortConfig;
 use forebay_experiment::report::Report;
-use forebay_experiment::rows::{EventKind, FlowRow, PortRow};
+use forebay_experiment::rows::{EventKind, FlowRow, PortRow, TimeoutKind};
 use forebay_types::Time;
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -126,13 +126,13 @@ fn port_row(r: &Report, p: &PortRow, port: &PortConfig, (warm, exact): (bool, bo
     Ok(())
 }
 
-/// Each timeout and probe that a message counts has a row. The other rows are of a SYN, FIN or window probe while the connection has no message: they
+/// Each timeout and probe that a message counts has a row; no counter has expiries of the reordering timer. The other rows are of a SYN, FIN or window probe while the connection has no message: they
 /// belong to none.
 pub(super) fn timeouts(r: &Report) -> Result<(), String> {
     let counted: u64 = r.flows.iter().map(|f| u64::from(f.rtos + f.syn_rtos + f.tlps)).sum();
     let mut alone: HashMap<u64, Vec<u64>> = HashMap::new();
     let mut rows = 0;
-    for t in r.timeouts.iter() {
+    for t in r.timeouts.iter().filter(|t| t.kind != TimeoutKind::Reordering) {
         match t.flow_id {
             Some(_) => rows += 1,
             None => alone.entry(t.conn_id).or_default().push(t.time_ps),
