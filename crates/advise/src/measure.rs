@@ -2,15 +2,12 @@
 
 use crate::columns::{Column, texts};
 use arrow_array::RecordBatch;
+use forebay_analysis::FAR;
 use forebay_scenario::Goal;
 use forebay_store::unit::UnitRecord;
 
 /// Tables that a run must keep.
 pub(crate) const TABLES: [&str; 2] = ["flows", "queries"];
-
-/// Multiple of the median slowness from which on an unfinished message is stalled: a younger one was in flight at the end. Our choice, as for the tails
-/// of results.
-const FAR: f64 = 10.0;
 
 /// Measurements of all classes in each run, by seed.
 pub(crate) type Runs = Vec<Vec<ClassNumbers>>;
@@ -145,7 +142,8 @@ impl Slowness {
         }
     }
 
-    /// Number of stalled messages among the unfinished ones; all of them, if none completed.
+    /// Number of stalled messages among the unfinished ones; all of them, if none completed. A message below [`FAR`] times the median was in flight at
+    /// the end.
     fn stalled(mut self) -> usize {
         let middle = self.completed.len() / 2;
         if self.completed.is_empty() {

@@ -61,4 +61,5 @@ pub use known_figures::sentences as known_sentences;
 pub use names::directories;
 pub use read::read;
 pub use row_context::limit_memory;
+pub use tail::FAR;
 pub use workload_shares::{Count, WorkloadShare, workload_shares};

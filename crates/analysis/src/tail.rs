@@ -9,7 +9,7 @@ use crate::late_messages;
 use std::collections::BTreeMap;
 
 /// Multiple of the median from which on a message is in the tail. Our choice.
-const FAR: f64 = 10.0;
+pub const FAR: f64 = 10.0;
 /// Words of every sentence about a tail.
 pub(crate) const WORDS: &str = "more than ten times the median";
 /// Fraction from which on the 99th percentile shows them.
