@@ -128,7 +128,7 @@ fn all_cc_stack_queue_combinations() {
                     let text = format!(
                         "{}[transport]\nstack = \"{stack}\"\ncc = [{}]\nrecovery = \"{recovery}\"\nack-every = {ack_every}\nrto-min = \"20ms\"\n\
                          rto-initial = \"20ms\"\nack-delay = \"1ms\"\n\
-                         [[workload]]\nkind = \"incast\"\nblock = \"60KB\"\nrounds = 3\n[[workload]]\nkind = \"long\"\nsize = \"300KB\"\n",
+                         [[workload]]\nkind = \"incast\"\nblock = \"40KB\"\nrounds = 2\n[[workload]]\nkind = \"long\"\nsize = \"150KB\"\n",
                         topology_text("many-to-one", queue_text),
                         usable.join(", ")
                     );
