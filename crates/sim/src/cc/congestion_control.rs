@@ -208,9 +208,9 @@ pub enum Event {
         end: u64,
         /// Deadline, if it has one.
         deadline: Option<Time>,
-        /// Bytes in the network, if the sender had run out of data although the window had room: for congestion controls with records
+        /// Data in the network, if the sender had run out of data although the window had room: for congestion controls with records
         /// ([`CongestionControl::Sent`]).
-        starved: Option<u64>,
+        starved: Option<InNetwork>,
     },
     /// The handshake is complete.
     Established {
@@ -234,6 +234,15 @@ pub enum Event {
     },
     /// A recovery or CWR episode ended.
     Complete,
+}
+
+/// Data in the network. Short segments and a FIN count as segments (tcp_packets_in_flight).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InNetwork {
+    /// As [`Ack::in_flight`].
+    pub bytes: u64,
+    /// Their number.
+    pub segments: u32,
 }
 
 /// A segment that leaves.
@@ -291,12 +300,16 @@ pub enum Repair {
 /// Result of loss detection on an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Segments newly delivered.
+    /// Segments newly delivered, with `duplicates`.
     pub segments: u32,
+    /// Segments that a D-SACK reports, which were delivered twice (tcp_dsack_seen).
+    pub duplicates: u32,
     /// Time of the ACK by the clock of [`Departure::now`] and [`Arrival::now`], which may be coarser.
     pub stamp: Time,
-    /// Bytes in the network before the ACK.
-    pub in_flight_before: u64,
+    /// Segments in the network before the ACK (`prior_in_flight`), and after it.
+    pub prior_in_flight: u32,
+    /// See `prior_in_flight`.
+    pub in_flight: u32,
     /// Recovery in progress after the ACK.
     pub repair: Repair,
     /// Earliest departure of the next segment allowed by the pacer; may have passed.

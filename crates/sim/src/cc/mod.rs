@@ -34,7 +34,8 @@ mod trim;
 mod windowed_max;
 
 pub use congestion_control::{
-    Ack, Arrival, CongestionControl, Departure, Event, Gate, Loss, Opportunity, Outcome, Path, Reduction, Repair, Trigger, Window,
+    Ack, Arrival, CongestionControl, Departure, Event, Gate, InNetwork, Loss, Opportunity, Outcome, Path, Reduction, Repair,
+    Trigger, Window,
 };
 pub use dispatch::Hooks;
 pub use round_trip::Round;

@@ -358,7 +358,9 @@ mod tests {
         let outcome = Outcome {
             segments: 1,
             stamp: Time::ZERO,
-            in_flight_before: 0,
+            duplicates: 0,
+            prior_in_flight: 0,
+            in_flight: 0,
             repair: Repair::None,
             next_departure: Time::ZERO,
             max_pacing_rate: Rate(u64::MAX),

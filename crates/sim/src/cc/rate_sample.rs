@@ -118,6 +118,14 @@ impl DeliveryRate {
         }
     }
 
+    /// Counts `volume` delivered twice by the time of an ACK that arrives at `now` (tcp_dsack_seen, tcp_count_delivered; tcp_rate_gen).
+    pub(super) fn count_duplicates(&mut self, volume: u64, now: Time) {
+        if volume > 0 {
+            self.delivered += volume;
+            self.delivered_time = now;
+        }
+    }
+
     /// Counts `volume` marked lost.
     pub(super) fn lose(&mut self, volume: u64) {
         self.lost += volume;

@@ -98,7 +98,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             return self.send();
         }
         self.now = ack;
-        let before = self.in_flight();
+        let before = self.flying.len() as u32;
         let Some((_, number, left, sent)) = self.flying.pop_front() else { return };
         if (self.loses)(number) {
             self.lost += 1;
@@ -130,7 +130,9 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         let outcome = Outcome {
             segments: 1,
             stamp: facts.now,
-            in_flight_before: before,
+            duplicates: 0,
+            prior_in_flight: before,
+            in_flight: self.flying.len() as u32,
             repair: self.repair,
             next_departure: self.next_departure,
             max_pacing_rate: Rate(u64::MAX),

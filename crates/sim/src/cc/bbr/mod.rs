@@ -209,8 +209,8 @@ impl Bbr {
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`: the window, and true if it is one of packet conservation.
-    fn recover_or_restore(&mut self, cwnd: u64, ack: &Ack, o: &Outcome, in_flight: u64) -> (u64, bool) {
-        let acked = u64::from(o.segments);
+    fn recover_or_restore(&mut self, cwnd: u64, ack: &Ack, o: &Outcome) -> (u64, bool) {
+        let (acked, in_flight) = (u64::from(o.segments), u64::from(o.in_flight));
         let mut cwnd = cwnd.saturating_sub(u64::from(ack.lost)).max(1);
         if o.repair == Repair::Recovery && self.before != Repair::Recovery {
             self.packet_conservation = true;
@@ -230,7 +230,7 @@ impl Bbr {
         let acked = u64::from(o.segments);
         if acked > 0 {
             let conserving;
-            (cwnd, conserving) = self.recover_or_restore(cwnd, ack, o, ack.in_flight().div_ceil(self.mss));
+            (cwnd, conserving) = self.recover_or_restore(cwnd, ack, o);
             if !conserving {
                 let target = self.quantized(self.bdp(bw, self.cwnd_gain) + self.aggregation_cwnd());
                 if self.full_bw_reached {
@@ -251,6 +251,7 @@ impl Bbr {
     fn control(&mut self, w: &mut Window, ack: &Ack, o: &Outcome) {
         self.mss = u64::from(ack.mss);
         self.max_pacing = o.max_pacing_rate.0 / 8;
+        self.rate.count_duplicates(o.duplicates.into(), o.stamp);
         let sample = self.rate.sample(o.stamp, ack.min_rtt);
         self.update_model(w, ack, o, sample);
         let bw = self.bandwidth();
@@ -305,7 +306,7 @@ impl CongestionControl for Bbr {
                     self.init_pacing(w, None);
                 }
                 if let Some(in_flight) = starved {
-                    self.rate.limit(in_flight.div_ceil(self.mss));
+                    self.rate.limit(in_flight.segments.into());
                 }
             }
             // bbr_cwnd_event

@@ -90,11 +90,11 @@ impl Bbr {
     }
 
     /// `bbr_packets_in_net_at_edt`: segments in the network when the pacer lets the next one go.
-    fn in_network_then(&self, ack: &Ack, o: &Outcome, in_flight: u64) -> u64 {
+    fn in_network_then(&self, ack: &Ack, o: &Outcome, in_flight: u32) -> u64 {
         let wait = o.next_departure.saturating_sub(ack.now).as_us();
         let delivered = scaled(self.bandwidth(), wait);
         let next = if self.pacing_gain > UNIT { self.burst() } else { 0 };
-        (in_flight.div_ceil(self.mss) + next).saturating_sub(delivered)
+        (u64::from(in_flight) + next).saturating_sub(delivered)
     }
 
     /// `bbr_is_next_cycle_phase`.
@@ -104,7 +104,7 @@ impl Bbr {
         if self.pacing_gain == UNIT {
             return full_length;
         }
-        let in_flight = self.in_network_then(ack, o, o.in_flight_before);
+        let in_flight = self.in_network_then(ack, o, o.prior_in_flight);
         let bw = self.bw.get();
         if self.pacing_gain > UNIT {
             return full_length && (ack.lost > 0 || in_flight >= self.inflight(bw, self.pacing_gain));
@@ -146,7 +146,7 @@ impl Bbr {
             self.mode = Mode::Drain;
             w.ssthresh = (target as f64).into();
         }
-        if self.mode == Mode::Drain && self.in_network_then(ack, o, ack.in_flight()) <= target {
+        if self.mode == Mode::Drain && self.in_network_then(ack, o, o.in_flight) <= target {
             self.enter_probe_bw();
         }
     }
@@ -182,7 +182,7 @@ impl Bbr {
         }
         if self.mode == Mode::ProbeRtt {
             // Samples with so small a window do not measure the bandwidth.
-            let in_flight = ack.in_flight().div_ceil(self.mss);
+            let in_flight = u64::from(o.in_flight);
             self.rate.limit(in_flight);
             if self.probe_rtt_done.is_some() {
                 self.probe_rtt_round_done |= self.round_start;

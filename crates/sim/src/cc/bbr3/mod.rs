@@ -339,7 +339,7 @@ impl CongestionControl for Bbr3 {
                     self.init_pacing(w, None);
                 }
                 if let Some(in_flight) = starved {
-                    self.rate.limit(in_flight);
+                    self.rate.limit(in_flight.bytes);
                 }
             }
             // HandleRestartFromIdle

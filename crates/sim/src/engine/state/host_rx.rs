@@ -222,7 +222,10 @@ impl SimState {
             return;
         }
         let generation = r.generation();
-        let order = if r.uses_timer_wheel() { TimerOrder::NewestFirst } else { TimerOrder::OldestFirst };
+        let order = match r.uses_timer_wheel(&self.tcp[r.group()], entry) {
+            true => TimerOrder::NewestFirst,
+            false => TimerOrder::OldestFirst,
+        };
         self.hosts.set_own_timer(&mut self.partition, host, entry.or_never(), TimerKind::Receiver { conn, generation }, order);
     }
 

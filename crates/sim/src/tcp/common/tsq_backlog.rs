@@ -158,7 +158,12 @@ impl TsqBacklog {
 
     /// Continues when fewer than `limit` bytes are left.
     pub(in crate::tcp) fn wait_for(&mut self, limit: u64) {
-        self.wait = Wait::Below(limit);
+        // A retransmission may wait for more bytes than new data: what leaves first lets either continue (tcp_wfree).
+        self.wait = match self.wait {
+            Wait::First => Wait::First,
+            Wait::Below(other) => Wait::Below(limit.max(other)),
+            Wait::Nothing => Wait::Below(limit),
+        };
         let (mut bytes, mut latest) = (self.bytes, Time::ZERO);
         for packet in self.waiting.iter().take_while(|packet| packet.departure != UNKNOWN) {
             bytes -= u64::from(packet.bytes);

@@ -43,7 +43,7 @@ impl Sender {
         // tcp_ack: an ACK that was overtaken, or that comes when nothing is outstanding, changes the window only by an undo.
         let steers = !(overtaken || flight_before == 0);
         let was = self.loss.ca_state();
-        let (marked, pipe_before) = (s.board.marked, s.board.pipe(flight_before));
+        let (marked, prior_in_flight) = (s.board.marked, s.board.in_network());
         let reordered = s.rack.reordering_seen();
         let mut info = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         if ack.ece
@@ -114,7 +114,8 @@ impl Sender {
         }
         // tcp_cong_control.
         if steers && self.cc.hooks().control() {
-            self.control(c, ack, info.segments, pipe_before);
+            let duplicates = if info.dsack && info.dsack_plausible { info.duplicates } else { 0 };
+            self.control(c, ack, (info.segments, duplicates), prior_in_flight);
         } else if steers && c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, info.segments, progress);
         }

@@ -3,7 +3,7 @@
 use super::Receiver;
 use super::linux::Accepted;
 use super::rcv_buffers::AfterHole;
-use super::truesize::Segments;
+use super::truesize::{Segments, tailroom};
 use crate::net::packet::{Codepoint, MAX_SEGMENTS, Packet, SAVED, Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::transport::SsthreshFrom;
@@ -58,7 +58,14 @@ impl Receiver {
                 // tcp_queue_rcv coalesces it with data that is unread.
                 let unread = out.unread(conn).filter(|&memory| memory > SAVED).map_or(0, |_| out.unread_segments(conn));
                 let joined = unread + segments.count;
-                self.stream.ofo_mut().set_tail(if joined <= MAX_SEGMENTS { joined } else { segments.count });
+                let unread_room = if unread > 0 && segments.count == 1 { u32::from(out.unread_room(conn)) } else { 0 };
+                let (segments, room) = match unread_room.checked_sub(p.len.into()) {
+                    Some(room) if unread > 0 => (unread, room),
+                    _ if unread > 0 && joined <= MAX_SEGMENTS => (joined, 0),
+                    _ if segments.count == 1 => (1, tailroom(c, p.len.into())),
+                    _ => (segments.count, 0),
+                };
+                self.stream.ofo_mut().set_tail(segments, room);
             }
         }
         let in_order =

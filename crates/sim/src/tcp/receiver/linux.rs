@@ -262,13 +262,13 @@ impl Receiver {
         } else if accepted.in_order {
             let (next, end) = (self.stream.rcv_nxt(), accepted.offset.max(0) as u64 + u64::from(p.len));
             // The application reads the buffer of this segment first, which has absorbed some of the queue.
-            let first = next.min(end + u64::from(accepted.after_hole.absorbed) * u64::from(c.mss));
+            let first = next.min(end + u64::from(accepted.after_hole.bytes));
             if unread.is_some() {
                 let pushed = if pushed { next } else { 0 };
                 let (segments, memory, room) = match copied {
                     true => (0, 0, room - len),
                     false if accepted.segments.count == 1 && accepted.behind == 0 => (1, own, tailroom(c, len)),
-                    false => (accepted.segments.count + accepted.after_hole.absorbed, own, 0),
+                    false => (accepted.segments.count + accepted.after_hole.absorbed, own, accepted.after_hole.room.into()),
                 };
                 let more = Unread { first, segments, pushed, is_one: first == next, memory, room: room as u16 };
                 return out.defer_read(conn, more);
@@ -492,7 +492,7 @@ impl Receiver {
         let Some(a) = self.linux.as_ref().filter(|_| accepted.advanced > 0) else { return 0 };
         let Some(rcvbuf) = &a.rcvbuf else { return 0 };
         let all = rcvbuf.truesize_of(c, p.len.into(), accepted.segments) + accepted.behind;
-        all.saturating_sub(SAVED * accepted.after_hole.coalesced)
+        all.saturating_sub(accepted.after_hole.saved)
     }
 
     /// Memory of the out-of-order queue.

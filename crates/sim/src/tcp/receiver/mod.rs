@@ -325,9 +325,10 @@ impl Receiver {
         self.armed = entry;
     }
 
-    /// Returns true if the timer expires in slots of a timer wheel.
-    pub(crate) fn uses_timer_wheel(&self) -> bool {
-        self.linux.is_some()
+    /// Returns true if the timer that expires at `entry` is in a slot of the timer wheel, which expires at a tick. Withheld ACKs have a timer of another
+    /// kind (`compressed_ack_timer`, an hrtimer): those that expire together do so in the order in which they were set (timerqueue_add).
+    pub(crate) fn uses_timer_wheel(&self, c: &TcpConfig, entry: TimeOrNever) -> bool {
+        self.linux.is_some() && entry.or_never() % c.rto_granularity.max(Time(1)) == Time::ZERO
     }
 
     /// Time at which the engine has to check the timer: when it is due, or when the slot of the timer wheel that holds it expires.

@@ -2,7 +2,7 @@
 //!
 //! A segment that begins at the end of a buffer is coalesced with it, up to 18 in one, which saves memory (tcp_ooo_try_coalesce, skb_try_coalesce). One that ends where a buffer begins is not.
 
-use super::rcv_buffers::{AfterHole, Buffers, Run};
+use super::rcv_buffers::{AfterHole, Buffers, Run, Tail};
 use super::sack_list::SackList;
 use super::truesize::Stored;
 use crate::net::packet::MAX_SEGMENTS;
@@ -72,10 +72,10 @@ impl OfoQueue {
         self.0.as_ref().is_some_and(|i| i.sack_list.misses_recent_blocks(start, end))
     }
 
-    /// Notes that the last buffer of the receive queue will have `segments` with the segment that is about to be processed.
-    pub(super) fn set_tail(&mut self, segments: u32) {
+    /// Notes that the last buffer of the receive queue will have `segments`, and `room` behind them, with the segment that is about to be processed.
+    pub(super) fn set_tail(&mut self, segments: u32, room: u32) {
         if let Some(i) = &mut self.0 {
-            i.tail = segments.clamp(1, MAX_SEGMENTS) as u8;
+            i.tail = Tail { segments: segments.clamp(1, MAX_SEGMENTS) as u8, room: room.min(u16::MAX.into()) as u16 };
         }
     }
 
@@ -139,8 +139,8 @@ struct Intervals {
     buffers: Buffers,
     /// Memory of all buffers.
     memory: u32,
-    /// Segments in the last buffer of the receive queue once the next segment in order is there.
-    tail: u8,
+    /// The last buffer of the receive queue once the next segment in order is there.
+    tail: Tail,
     /// Buffers that left the queue last.
     after_hole: AfterHole,
     /// D-SACK of the next ACK, in sequence numbers.
@@ -158,7 +158,7 @@ impl Default for Intervals {
             sack_list: SackList::default(),
             buffers: Buffers::default(),
             memory: 0,
-            tail: 1,
+            tail: Tail { segments: 1, room: 0 },
             after_hole: AfterHole::default(),
             dsack: None,
         }

@@ -12,6 +12,10 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 struct Buffer {
     next: u32,
+    /// Its payload.
+    len: u32,
+    /// Its memory (`skb->truesize`).
+    memory: u32,
     segments: u8,
     /// Bytes behind the data of a single segment, which a short segment behind it may fill.
     room: u16,
@@ -41,7 +45,8 @@ impl Buffers {
     /// A run of one buffer, that of `packet`. A buffer with a list of others (`frag_list`) is full.
     pub(super) fn single(&mut self, packet: &Stored) -> Run {
         let segments = packet.segments.min(MAX_SEGMENTS.into()) as u8;
-        let buffer = Buffer { next: NONE, segments, room: packet.room.min(u16::MAX.into()) as u16 };
+        let room = packet.room.min(u16::MAX.into()) as u16;
+        let buffer = Buffer { next: NONE, len: packet.len, memory: packet.memory, segments, room };
         let index = self.free;
         if let Some(unused) = self.all.get_mut(index as usize) {
             self.free = unused.next;
@@ -60,12 +65,16 @@ impl Buffers {
         if packet.len <= u32::from(last.room) {
             // The data is copied, and the buffer freed.
             last.room -= packet.len as u16;
+            last.len += packet.len;
             return 0;
         }
         if u32::from(last.segments) + packet.segments <= u32::from(MAX_SEGMENTS) {
+            let added = packet.memory.saturating_sub(SAVED);
             last.segments += packet.segments as u8;
             last.room = 0;
-            return packet.memory.saturating_sub(SAVED);
+            last.len += packet.len;
+            last.memory += added;
+            return added;
         }
         let next = self.single(packet);
         self.join(run, next);
@@ -84,39 +93,60 @@ impl Buffers {
         self.free = run.first;
     }
 
-    /// Segments in each buffer of `run`.
-    fn segments(&self, run: Run) -> impl Iterator<Item = u8> {
+    /// The buffers of `run`.
+    fn buffers(&self, run: Run) -> impl Iterator<Item = Buffer> {
         let mut next = run.first;
         std::iter::from_fn(move || {
-            let buffer = self.all.get(next as usize)?;
+            let buffer = *self.all.get(next as usize)?;
             next = if next == run.last { NONE } else { buffer.next };
-            Some(buffer.segments)
+            Some(buffer)
         })
     }
 
     /// Buffers that the application finds when a segment fills the hole before `run`: each buffer is coalesced with the one before it where both fit
-    /// into one (tcp_ofo_queue). The last one of the receive queue, which holds that segment, has `tail` segments.
-    pub(super) fn after_hole(&self, run: Run, tail: u8) -> AfterHole {
-        let (mut first, mut coalesced, before, mut tail) = (None, 0, tail, tail);
-        for buffer in self.segments(run) {
-            if tail + buffer <= MAX_SEGMENTS {
-                (tail, coalesced) = (tail + buffer, coalesced + 1);
+    /// into one (tcp_ofo_queue, skb_try_coalesce). The last one of the receive queue, which holds that segment, is `tail`.
+    pub(super) fn after_hole(&self, run: Run, tail: Tail) -> AfterHole {
+        let (mut found, mut tail, mut is_first) = (AfterHole::default(), tail, true);
+        for buffer in self.buffers(run) {
+            let copied = buffer.len <= u32::from(tail.room);
+            let segments = if copied { 0 } else { buffer.segments };
+            if tail.segments + segments <= MAX_SEGMENTS {
+                tail.segments += segments;
+                tail.room = if copied { tail.room - buffer.len as u16 } else { 0 };
+                found.saved += if copied { buffer.memory } else { SAVED };
+                if is_first {
+                    found.absorbed += u32::from(segments);
+                    found.bytes += buffer.len;
+                }
             } else {
-                first.get_or_insert(tail);
-                tail = buffer;
+                is_first = false;
+                tail = Tail { segments: buffer.segments, room: buffer.room };
             }
         }
-        AfterHole { absorbed: u32::from(first.unwrap_or(tail) - before), coalesced }
+        found.room = tail.room;
+        found
     }
+}
+
+/// The last buffer of the receive queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tail {
+    pub segments: u8,
+    /// Bytes behind its data, if it has one segment.
+    pub room: u16,
 }
 
 /// Effects of a segment that fills a hole on the buffers behind it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AfterHole {
-    /// Segments that its own buffer has absorbed.
+    /// Segments and bytes that its own buffer has absorbed. A segment that was copied into it counts as bytes only.
     pub absorbed: u32,
-    /// Buffers that are coalesced with another.
-    pub coalesced: u32,
+    /// See `absorbed`.
+    pub bytes: u32,
+    /// Memory that coalescing saves.
+    pub saved: u32,
+    /// Bytes behind the data of the last buffer, if it has one segment.
+    pub room: u16,
 }
 
 #[cfg(test)]
@@ -124,6 +154,11 @@ mod tests {
     use super::*;
 
     const ONE: Stored = Stored { segments: 1, len: 1_448, memory: 2_304, room: 164 };
+
+    /// Segments in each buffer of `run`.
+    fn segments(buffers: &Buffers, run: Run) -> Vec<u8> {
+        buffers.buffers(run).map(|b| b.segments).collect()
+    }
 
     /// Coalesces a full segment with the last of `run`, if both fit into one.
     fn coalesces(buffers: &mut Buffers, run: &mut Run) -> bool {
@@ -142,8 +177,8 @@ mod tests {
             .collect();
         let mut all = runs[0];
         runs[1..].iter().for_each(|&run| buffers.join(&mut all, run));
-        let found = buffers.after_hole(all, 1);
-        (found.absorbed, found.coalesced)
+        let found = buffers.after_hole(all, Tail { segments: 1, room: 164 });
+        (found.absorbed, found.saved / SAVED)
     }
 
     /// skb_try_coalesce: a buffer has 17 fragments beside its first segment.
@@ -152,7 +187,7 @@ mod tests {
         let mut buffers = Buffers::default();
         let mut run = buffers.single(&ONE);
         let coalesced = (1..40).filter(|_| coalesces(&mut buffers, &mut run)).count();
-        assert_eq!((coalesced, buffers.segments(run).collect::<Vec<_>>()), (37, vec![18, 18, 4]));
+        assert_eq!((coalesced, segments(&buffers, run)), (37, vec![18, 18, 4]));
     }
 
     /// skb_try_coalesce copies a short segment behind a single one, as long as its buffer has space.
@@ -162,7 +197,7 @@ mod tests {
         let mut buffers = Buffers::default();
         let mut run = buffers.single(&ONE);
         assert_eq!([0; 2].map(|_| buffers.append(&mut run, &short)), [0, short.memory - SAVED]);
-        assert_eq!(buffers.segments(run).collect::<Vec<_>>(), [2]);
+        assert_eq!(segments(&buffers, run), [2]);
     }
 
     #[test]
@@ -185,7 +220,7 @@ mod tests {
             (1..40).for_each(|_| _ = buffers.append(&mut run, &ONE));
             let other = buffers.single(&ONE);
             buffers.release(run);
-            assert_eq!(buffers.segments(other).collect::<Vec<_>>(), [1]);
+            assert_eq!(segments(&buffers, other), [1]);
             buffers.release(other);
         }
         assert_eq!(buffers.all.len(), 4);

@@ -18,8 +18,7 @@ impl Sender {
     ) {
         let Some(mut s) = self.loss.sack.take() else { return };
         let overtaken = number < self.stream.snd_una();
-        let flight_before = self.stream.snd_nxt() + ack.acked - self.stream.snd_una();
-        let (marked, pipe_before) = (s.board.marked, s.board.pipe(flight_before));
+        let (marked, prior_in_flight) = (s.board.marked, s.board.in_network());
         let info = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
         let mut spurious = false;
         if info.dsack {
@@ -53,7 +52,7 @@ impl Sender {
         let progress = ack.acked > 0 && self.pipe() == in_network;
         self.change_state(c, ack, lost, info.sacked, out);
         if self.cc.hooks().control() {
-            self.control(c, ack, info.segments, pipe_before);
+            self.control(c, ack, (info.segments, 0), prior_in_flight);
         } else if c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, info.segments, progress);
         }

@@ -1,7 +1,7 @@
 //! Notifications of congestion controls that record single segments or own their window.
 
 use super::{CaState, Sender};
-use crate::cc::{Ack, Departure, Loss, Outcome, Repair};
+use crate::cc::{Ack, Departure, InNetwork, Loss, Outcome, Repair};
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Rate, Time};
 
@@ -37,16 +37,25 @@ impl Sender {
         s.board.losses = Some(losses);
     }
 
-    /// Lets a congestion control that owns its window set it. This ACK delivered `segments`; `before` bytes were in the network before it.
+    /// Lets a congestion control that owns its window set it. This ACK delivered `segments`, with `duplicates`; `prior_in_flight` segments were in the
+    /// network before it.
     #[cold]
     #[inline(never)]
-    pub(in crate::tcp) fn control(&mut self, c: &TcpConfig, ack: &mut Ack, segments: u32, before: u64) {
+    pub(in crate::tcp) fn control(
+        &mut self,
+        c: &TcpConfig,
+        ack: &mut Ack,
+        (segments, duplicates): (u32, u32),
+        prior_in_flight: u32,
+    ) {
         // A segment may have been retransmitted since the losses were found.
         ack.absent = self.absent();
         let outcome = Outcome {
             segments,
             stamp: self.stamp(c, ack.now),
-            in_flight_before: before,
+            duplicates,
+            prior_in_flight,
+            in_flight: self.loss.sack.as_ref().map_or(0, |s| s.board.in_network()),
             repair: match self.loss.ca_state() {
                 CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
                 CaState::Recovery => Repair::Recovery,
@@ -58,16 +67,19 @@ impl Sender {
         self.cc.control(ack, &outcome);
     }
 
-    /// Bytes in the network, if the application has less than a segment to send although the window has space (Linux tcp_rate_check_app_limited).
+    /// Data in the network, if the application has less than a segment to send although the window has space (Linux tcp_rate_check_app_limited).
     #[cold]
-    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<u64> {
+    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<InNetwork> {
         if let Some(q) = &mut self.tx.tsq {
             q.remove_departed(now);
         }
-        let in_flight = self.pipe();
+        let in_flight = InNetwork {
+            bytes: self.pipe(),
+            segments: self.loss.sack.as_ref().map_or_else(|| self.segments_out(c), |s| s.board.in_network()),
+        };
         let queued = self.tx.tsq.as_ref().is_some_and(|q| !q.is_empty());
         let waiting = self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
-        let room = (in_flight as f64) < self.cc.window.cwnd * f64::from(c.mss);
+        let room = u64::from(in_flight.segments) < self.cc.window.cwnd as u64;
         (self.stream.written().saturating_sub(self.stream.snd_nxt()) < u64::from(c.mss) && !queued && room && !waiting)
             .then_some(in_flight)
     }
