@@ -208,10 +208,10 @@ pub enum Event {
         end: u64,
         /// Deadline, if it has one.
         deadline: Option<Time>,
-        /// Data in the network, if the sender had run out of data although the window had room: for congestion controls with records
-        /// ([`CongestionControl::Sent`]).
-        starved: Option<InNetwork>,
     },
+    /// The application writes, and until then the sender had run out of data although the window had room, with this data in the network
+    /// (tcp_rate_check_app_limited): for congestion controls with records ([`CongestionControl::Sent`]).
+    AppLimited(InNetwork),
     /// The handshake is complete.
     Established {
         /// RTT of SYN and SYN-ACK, if it could be measured.

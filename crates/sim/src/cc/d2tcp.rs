@@ -224,10 +224,7 @@ mod tests {
         ] {
             let mut l = cc(2.0);
             let mut w = W;
-            l.cwnd_event(
-                &mut w,
-                Event::Write { begin: 0, end: 300 * 1460, deadline: deadline.map(Time::from_us), starved: None },
-            );
+            l.cwnd_event(&mut w, Event::Write { begin: 0, end: 300 * 1460, deadline: deadline.map(Time::from_us) });
             l.in_ack_event(&mut w, &Ack { snd_una: 0, acked: 0, srtt: (US * 100).into(), ..ACK });
             assert!((l.imminence(40.0) - d).abs() < 1e-12, "{deadline:?}: {}", l.imminence(40.0));
             let cut = 1.0 - l.ssthresh(&W, reduction(Trigger::Ecn)).or_infinite() / 40.0;
@@ -240,9 +237,9 @@ mod tests {
     fn the_oldest_message_counts() {
         let mut l = cc(1.0);
         let mut w = W;
-        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: Some(US * 100), starved: None });
-        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: Some(US * 1600), starved: None });
-        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: None, starved: None });
+        l.cwnd_event(&mut w, Event::Write { begin: 0, end: 30 * 1460, deadline: Some(US * 100) });
+        l.cwnd_event(&mut w, Event::Write { begin: 30 * 1460, end: 330 * 1460, deadline: Some(US * 1600) });
+        l.cwnd_event(&mut w, Event::Write { begin: 330 * 1460, end: 330 * 1460, deadline: None });
         let mut at = |segments: u64, now: Time| {
             l.in_ack_event(&mut w, &Ack { now, snd_una: segments * 1460, acked: 0, srtt: (US * 100).into(), ..ACK });
             l.imminence(40.0)

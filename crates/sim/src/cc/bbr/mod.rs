@@ -301,14 +301,12 @@ impl CongestionControl for Bbr {
                 self.min_rtt_us = rtt.map(Time::as_us);
                 self.init_pacing(w, rtt);
             }
-            Event::Write { starved, .. } => {
+            Event::Write { .. } => {
                 if self.pacing == 0 {
                     self.init_pacing(w, None);
                 }
-                if let Some(in_flight) = starved {
-                    self.rate.limit(in_flight.segments.into());
-                }
             }
+            Event::AppLimited(in_flight) => self.rate.limit(in_flight.segments.into()),
             // bbr_cwnd_event
             Event::TxStart { now, .. } if self.rate.is_app_limited() => {
                 self.idle_restart = true;

@@ -334,14 +334,12 @@ impl CongestionControl for Bbr3 {
                 }
                 self.init_pacing(w, rtt);
             }
-            Event::Write { starved, .. } => {
+            Event::Write { .. } => {
                 if self.pacing == 0 {
                     self.init_pacing(w, None);
                 }
-                if let Some(in_flight) = starved {
-                    self.rate.limit(in_flight.bytes);
-                }
             }
+            Event::AppLimited(in_flight) => self.rate.limit(in_flight.bytes),
             // HandleRestartFromIdle
             Event::TxStart { now, .. } if self.rate.is_app_limited() => {
                 self.idle_restart = true;

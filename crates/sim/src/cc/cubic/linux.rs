@@ -212,6 +212,7 @@ impl Cubic {
             | Event::Recovery
             | Event::Counted { .. }
             | Event::Restart
+            | Event::AppLimited(_)
             | Event::Complete => {}
         }
     }

@@ -150,7 +150,12 @@ impl Cubic {
                 s.w_max = 0.0;
             }
             Event::Restart => s.epoch = None,
-            Event::Write { .. } | Event::Established { .. } | Event::Recovery | Event::Counted { .. } | Event::Complete => {}
+            Event::Write { .. }
+            | Event::Established { .. }
+            | Event::Recovery
+            | Event::Counted { .. }
+            | Event::AppLimited(_)
+            | Event::Complete => {}
         }
     }
 

@@ -264,6 +264,7 @@ impl CongestionControl for Trim {
             Event::Complete => self.recovering = false,
             Event::Established { rtt: None }
             | Event::Write { .. }
+            | Event::AppLimited(_)
             | Event::TxStart { .. }
             | Event::Counted { .. }
             | Event::Restart => {}

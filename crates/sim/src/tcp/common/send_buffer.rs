@@ -362,6 +362,16 @@ impl SendBuffer {
         self.full && self.message().is_some()
     }
 
+    /// End of the data from the application (`write_seq`).
+    pub(in crate::tcp) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Returns true if the application has waited for space and may write now.
+    pub(in crate::tcp) fn resumes_writing(&self, s: &SenderView) -> bool {
+        self.full && self.message().is_some() && !self.blocks(s)
+    }
+
     /// Returns true if the application has data that it may write now.
     pub(in crate::tcp) fn may_write(&self) -> bool {
         !self.full && self.message().is_some()

@@ -304,6 +304,10 @@ impl Sender {
         let most = gso_max_size(c).unwrap_or(c.mss.into());
         let mut begins = true;
         while self.tx.send_buffer.as_ref().is_some_and(|b| b.may_write()) {
+            if begins {
+                let taken = self.tx.send_buffer.as_ref().map_or(0, |b| b.taken());
+                self.check_app_limited(c, now, taken);
+            }
             let view = self.sender_view(c, 0);
             let Some(b) = &mut self.tx.send_buffer else { return };
             let written = b.write_one(&view, most, begins);

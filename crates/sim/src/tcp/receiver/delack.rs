@@ -33,7 +33,7 @@ pub(super) enum Delay {
 /// State of one receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DelayedAck {
-    /// Arrival time of the last segment (`lrcvtime`); before the first, when the SYN-ACK left.
+    /// Arrival time of the last segment (`lrcvtime`); before the first, the end of the handshake, and before that, when the SYN-ACK left.
     last_arrival: Time,
     /// Interval of arrivals as the timer uses it (`icsk_ack.ato`); never before the first segment.
     ato: TimeOrNever,
@@ -137,7 +137,6 @@ impl DelayedAck {
     pub(super) fn on_connected(&mut self, c: &TcpConfig, sent: Time, now: Time) {
         self.last_arrival = sent;
         self.on_established(c, now, Ok(()));
-        self.last_arrival = now;
     }
 
     /// Notes that a SYN-ACK leaves.
@@ -148,10 +147,11 @@ impl DelayedAck {
     //= https://www.rfc-editor.org/rfc/rfc6298#section-3
     //# TCP MUST use Karn's algorithm [KP87] for taking RTT samples.
     /// Takes the RTT sample of the first packet after the SYN-ACK (tcp_synack_rtt_meas). A SYN-ACK that was sent twice gives none, `Err`, but the echo
-    /// of its timestamp may.
+    /// of its timestamp may. The interval of arrivals begins now (tcp_create_openreq_child, tcp_finish_connect).
     pub(super) fn on_established(&mut self, c: &TcpConfig, now: Time, once: Result<(), Option<Time>>) {
+        let syn_ack = std::mem::replace(&mut self.last_arrival, now);
         let sample = match once {
-            Ok(()) => Time::from_us(now.as_us() - self.last_arrival.as_us()),
+            Ok(()) => Time::from_us(now.as_us() - syn_ack.as_us()),
             Err(Some(echo)) => echo,
             Err(None) => return,
         };

@@ -60,7 +60,7 @@ impl Sender {
         out: &mut impl Wire,
     ) {
         let begin = self.stream.written();
-        let starved = if self.cc.hooks().records() { self.check_app_limited(c, now) } else { None };
+        self.check_app_limited(c, now, begin);
         self.stream.write(bytes);
         if begin >= self.stats.message_end() {
             self.cold.pending.add(self.stream.written(), self.cc.window.cwnd);
@@ -68,7 +68,7 @@ impl Sender {
         if let Some(t) = self.cold.tag_mut() {
             t.write(begin, self.stream.written(), self.stream.snd_una());
         }
-        self.cc.cwnd_event(Event::Write { begin, end: self.stream.written(), deadline, starved });
+        self.cc.cwnd_event(Event::Write { begin, end: self.stream.written(), deadline });
         if c.has_send_buffer() {
             // Our choice: tagged packets and stacks without a scoreboard have buffers of one segment.
             let bursts = c.tso.is_some() && c.is_linux() && self.loss.uses_scoreboard() && self.cold.tag.is_none();
@@ -182,6 +182,11 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
+        let view = self.sender_view(c, 0);
+        if let Some(b) = self.tx.send_buffer.as_ref().filter(|b| b.resumes_writing(&view)) {
+            let taken = b.taken();
+            self.check_app_limited(c, now, taken);
+        }
         while let Some(end) = self.fill_to_message(c, now) {
             let (written, closing) = (self.stream.written(), self.stream.closing());
             self.stream.set_written(end);

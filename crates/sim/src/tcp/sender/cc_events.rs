@@ -1,7 +1,7 @@
 //! Notifications of congestion controls that record single segments or own their window.
 
 use super::{CaState, Sender};
-use crate::cc::{Ack, Departure, InNetwork, Loss, Outcome, Repair};
+use crate::cc::{Ack, Departure, Event, InNetwork, Loss, Outcome, Repair};
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Rate, Time};
 
@@ -67,9 +67,18 @@ impl Sender {
         self.cc.control(ack, &outcome);
     }
 
-    /// Data in the network, if the application has less than a segment to send although the window has space (Linux tcp_rate_check_app_limited).
+    /// Notifies the congestion control of a call of the application that writes, if less than a segment of the data up to stream offset `written` is left
+    /// to send although the window has space (Linux tcp_rate_check_app_limited, at the start of tcp_sendmsg_locked).
+    #[inline(always)]
+    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time, written: u64) {
+        if self.cc.hooks().records() {
+            self.check_limits(c, now, written);
+        }
+    }
+
     #[cold]
-    pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time) -> Option<InNetwork> {
+    #[inline(never)]
+    fn check_limits(&mut self, c: &TcpConfig, now: Time, written: u64) {
         if let Some(q) = &mut self.tx.tsq {
             q.remove_departed(now);
         }
@@ -80,7 +89,8 @@ impl Sender {
         let queued = self.tx.tsq.as_ref().is_some_and(|q| !q.is_empty());
         let waiting = self.loss.sack.as_mut().is_some_and(|s| s.board.next_lost().is_some());
         let room = u64::from(in_flight.segments) < self.cc.window.cwnd as u64;
-        (self.stream.written().saturating_sub(self.stream.snd_nxt()) < u64::from(c.mss) && !queued && room && !waiting)
-            .then_some(in_flight)
+        if written.saturating_sub(self.stream.snd_nxt()) < u64::from(c.mss) && !queued && room && !waiting {
+            self.cc.cwnd_event(Event::AppLimited(in_flight));
+        }
     }
 }
