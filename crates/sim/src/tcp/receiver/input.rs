@@ -53,7 +53,7 @@ impl Receiver {
             self.flush_compressed_acks(c, offset, p.len.into(), out);
             // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
-            if gap_before {
+            if gap_before && offset <= self.stream.rcv_nxt() as i64 {
                 let conn = self.template.conn;
                 // tcp_queue_rcv coalesces it with data that is unread.
                 let unread = out.unread(conn).filter(|&memory| memory > SAVED).map_or(0, |_| out.unread_segments(conn));

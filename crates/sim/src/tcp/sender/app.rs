@@ -182,8 +182,10 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn fill_buffer(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
-        let view = self.sender_view(c, 0);
-        if let Some(b) = self.tx.send_buffer.as_ref().filter(|b| b.resumes_writing(&view)) {
+        if self.cc.hooks().records()
+            && let view = self.sender_view(c, 0)
+            && let Some(b) = self.tx.send_buffer.as_ref().filter(|b| b.resumes_writing(&view))
+        {
             let taken = b.taken();
             self.check_app_limited(c, now, taken);
         }
