@@ -284,7 +284,7 @@ impl Sender {
     }
 
     /// Frees acknowledged buffers, and wakes the application if it waits and there is space (tcp_check_space).
-    fn check_space(&mut self, c: &TcpConfig) {
+    pub(in crate::tcp) fn check_space(&mut self, c: &TcpConfig) {
         let view = self.sender_view(c, 0);
         if let Some(b) = &mut self.tx.send_buffer {
             b.check_space(&view);

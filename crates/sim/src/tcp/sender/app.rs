@@ -95,6 +95,14 @@ impl Sender {
     #[cold]
     pub(in crate::tcp) fn fill_and_transmit(&mut self, c: &TcpConfig, now: Time, out: &mut impl Wire) {
         if self.sends_bursts() {
+            if self.cc.hooks().records() {
+                // tcp_sendmsg_locked calls tcp_rate_check_app_limited before it sends, which notifies the congestion control of the start.
+                self.check_space(c);
+                if let Some(b) = self.tx.send_buffer.as_ref().filter(|b| b.may_write()) {
+                    let taken = b.taken();
+                    self.check_app_limited(c, now, taken);
+                }
+            }
             return self.transmit_at(c, now, (false, true), out);
         }
         self.fill_buffer(c, now, out);

@@ -67,8 +67,8 @@ impl Sender {
         self.cc.control(ack, &outcome);
     }
 
-    /// Notifies the congestion control of a call of the application that writes, if less than a segment of the data up to stream offset `written` is left
-    /// to send although the window has space (Linux tcp_rate_check_app_limited, at the start of tcp_sendmsg_locked).
+    /// Notifies the congestion control if the application calls, and less than a segment of the data up to stream offset `written` is left to send
+    /// although the window has space. Linux does so at the start of tcp_sendmsg_locked (tcp_rate_check_app_limited).
     #[inline(always)]
     pub(in crate::tcp) fn check_app_limited(&mut self, c: &TcpConfig, now: Time, written: u64) {
         if self.cc.hooks().records() {
