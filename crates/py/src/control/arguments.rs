@@ -204,22 +204,24 @@ pub(crate) struct Event {
     snd_max: Option<u64>,
 }
 
-impl From<cc::Event> for Event {
-    fn from(e: cc::Event) -> Event {
+impl Event {
+    /// The event for an object in Python; None for one that only congestion controls with records of segments get.
+    pub(crate) fn of(e: cc::Event) -> Option<Event> {
         let of = |kind| Event { kind, ..Event::default() };
-        match e {
+        Some(match e {
             cc::Event::TxStart { now, idle } => {
                 Event { now: Some(now.as_secs_f64()), idle: Some(idle.as_secs_f64()), ..of("tx-start") }
             }
-            cc::Event::Write { begin, end, deadline, starved: _ } => {
+            cc::Event::Write { begin, end, deadline } => {
                 Event { begin: Some(begin), end: Some(end), deadline: seconds(deadline), ..of("write") }
             }
+            cc::Event::AppLimited(_) => return None,
             cc::Event::Established { rtt } => Event { rtt: seconds(rtt), ..of("established") },
             cc::Event::Counted { ece } => Event { ece: Some(ece), ..of("counted") },
             cc::Event::Recovery => of("recovery"),
             cc::Event::Restart => of("restart"),
             cc::Event::Timeout { snd_max } => Event { snd_max: Some(snd_max), ..of("timeout") },
             cc::Event::Complete => of("complete"),
-        }
+        })
     }
 }

@@ -196,8 +196,10 @@ impl Control for PyControl {
     }
 
     fn cwnd_event(&mut self, w: &mut cc::Window, event: cc::Event) {
-        if self.overridden.cwnd_event {
-            self.change("cwnd_event", w, Event::from(event));
+        if self.overridden.cwnd_event
+            && let Some(event) = Event::of(event)
+        {
+            self.change("cwnd_event", w, event);
         }
     }
 
