@@ -365,7 +365,7 @@ impl Sender<'_> {
         let mut note = self.note(EventKind::Message);
         (note.from, note.to) = (self.seq(begin), self.seq(self.written));
         note.time = deadline.map_or(u64::MAX, Time::as_us);
-        self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline, starved: None });
+        self.cc.cwnd_event(&mut self.w, Event::Write { begin, end: self.written, deadline });
         if let Some(t) = &mut self.tagger {
             t.write(begin, self.written, self.una);
         }
