@@ -147,7 +147,7 @@ fn files() -> Vec<PathBuf> {
 /// Forecasts of the repository's scenarios are below hours and below the memory of a small machine; short scenarios are run and compared.
 #[test]
 fn scenarios_of_the_repository_are_forecast() {
-    const AFFORDABLE: f64 = 1.5e6;
+    const AFFORDABLE: f64 = 3e6;
     let (mut off, mut ran) = (Vec::new(), 0);
     let files = files();
     assert!(files.len() > 90, "{}", files.len());
