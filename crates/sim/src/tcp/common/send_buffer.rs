@@ -369,7 +369,7 @@ impl SendBuffer {
 
     /// Returns true if the application has waited for space and may write now.
     pub(in crate::tcp) fn resumes_writing(&self, s: &SenderView) -> bool {
-        self.full && self.message().is_some() && !self.blocks(s)
+        self.waits_for_space() && !self.blocks(s)
     }
 
     /// Returns true if the application has data that it may write now.
