@@ -7,6 +7,14 @@ use serde_json::{Map, Value as Json, json};
 
 /// Connections of a case.
 const CONNECTIONS: u64 = 20_000;
+/// Segments of a message. Most of a crowd's packets open and close connections. Long streams belong to the other kinds.
+const MOST_SEGMENTS: u64 = 16;
+/// Segment size of a scenario without `mss`.
+const DEFAULT_MSS: u64 = 1_460;
+/// Packets without data from the sender of a connection: SYN, two ACKs, FIN.
+const PACKETS_WITHOUT_DATA: u64 = 4;
+/// Ethernet framing, IP and TCP headers with timestamps.
+const HEADERS: u64 = 38 + 40 + 12;
 
 /// The case with this number. All crowds are legal.
 pub(crate) fn draw(seed: u64, number: u64) -> Json {
@@ -15,15 +23,17 @@ pub(crate) fn draw(seed: u64, number: u64) -> Json {
     let rate = one(rng, &[100_000_000, 1_000_000_000, 10_000_000_000, 40_000_000_000]);
     let delay = log_uniform(rng, 100_000, 200_000_000);
     let topology = if by_chance(rng, 30) { two_paths(rng, senders, rate, delay) } else { one_path(rng, senders, rate, delay) };
-    let size = one(rng, &[1, 100, 1_000, 1_448, 1_449, 3_000, 9_000]);
-    // Trains of all senders offer about half of the link.
-    let gap = (size + 400) * 8 * 1_000_000_000_000 / rate * senders * one(rng, &[1, 2, 4]);
+    let mss = if by_chance(rng, 30) { one(rng, &[64, 536, 1000, 8948]) } else { DEFAULT_MSS };
+    let size = one(rng, &[1, 100, 1_000, 1_448, 1_449, 3_000, 9_000]).min(MOST_SEGMENTS * mss);
+    // Trains of all senders offer a quarter of the link, half of it, or all.
+    let bytes = size + (size.div_ceil(mss) + PACKETS_WITHOUT_DATA) * HEADERS;
+    let gap = bytes * 8 * 1_000_000_000_000 / rate * senders * one(rng, &[1, 2, 4]);
     let sizes =
         if by_chance(rng, 50) { json!(Bytes(size).to_string()) } else { json!({ "exponential": Bytes(size).to_string() }) };
     json!({
         "seed": rng.below(1 << 32),
         "topology": topology,
-        "transport": transport(rng),
+        "transport": transport(rng, mss),
         "workload": [{
             "kind": "on-off", "from": if senders == 1 { "s0".to_owned() } else { format!("s0..s{}", senders - 1) }, "to": "recv",
             "connections": "per-train", "gap-from": one(rng, &["start", "completion"]), "sizes": sizes,
@@ -33,7 +43,7 @@ pub(crate) fn draw(seed: u64, number: u64) -> Json {
     })
 }
 
-fn transport(rng: &mut Rng) -> Json {
+fn transport(rng: &mut Rng, mss: u64) -> Json {
     let mut table = Map::new();
     table.insert("stack".into(), one(rng, PROFILES).into());
     table.insert("host".into(), one(rng, &["bare", "bare", "linux-server"]).into());
@@ -42,8 +52,8 @@ fn transport(rng: &mut Rng) -> Json {
     if by_chance(rng, 50) {
         table.insert("isn".into(), (u64::from(u32::MAX) - log_uniform(rng, 0, 20_000)).into());
     }
-    if by_chance(rng, 30) {
-        table.insert("mss".into(), one(rng, &[64, 536, 1000, 8948]).into());
+    if mss != DEFAULT_MSS {
+        table.insert("mss".into(), mss.into());
     }
     if by_chance(rng, 30) {
         table.insert("rto-min".into(), one(rng, &["1ms", "10ms"]).into());
