@@ -43,6 +43,10 @@ fn usage() -> String {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
     let outcome = match args.split_first() {
         Some((verb, rest)) => match verb.as_str() {
             "run" => runner::execute(rest),

@@ -52,6 +52,7 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
                     || args.next().and_then(|n| n.parse().ok()).ok_or("--random: expected a seed and a number of scenarios");
                 drawn = Some((number()?, number()?));
             }
+            flag if flag.starts_with("--") => return Err(format!("{flag}: no such flag\n{USAGE}")),
             _ => word = Some(arg.clone()),
         }
     }
@@ -61,7 +62,13 @@ pub fn execute(args: &[String], print: &mut dyn Write) -> Result<(), String> {
             let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
             vec![Case { within, ..Case::of(file, text) }]
         }
-        word => all().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect(),
+        word => {
+            let found: Vec<_> = all().into_iter().filter(|c| word.as_ref().is_none_or(|w| c.name.contains(w.as_str()))).collect();
+            if let Some(word) = word.filter(|_| found.is_empty()) {
+                return Err(format!("{word}: no scenario has this in its name, and it is no .toml file"));
+            }
+            found
+        }
     };
     let mut rows = Vec::new();
     for case in &chosen {
