@@ -9,6 +9,7 @@ mod handshake;
 
 use crate::script::{Counter, EcnField, Options, Segment, flag};
 use crate::settings::Settings;
+use acceptance::Acceptance;
 use forebay_sim::net::accecn_option::AccEcnOption;
 use forebay_sim::net::generation::Generation;
 use forebay_sim::net::packet::{self, CarriedAck, Codepoint, Extra, Meta, Packet, SackBlocks, Wire};
@@ -210,8 +211,10 @@ impl Connection {
 
     /// A segment of an open connection: the receiver gets its data, the sender its acknowledgement.
     fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
-        if !self.acceptable(segment) {
-            return self.challenge(now);
+        match self.acceptance(segment) {
+            Acceptance::Accepted => {}
+            Acceptance::Answered => return self.challenge(now),
+            Acceptance::Ignored => return,
         }
         let scale = if self.settings.scaling { self.theirs.wscale.unwrap_or(0).min(14) } else { 0 };
         self.largest_window = self.largest_window.max(u64::from(segment.win.unwrap_or(0)) << scale);

@@ -4,16 +4,29 @@ use super::{Connection, Trace};
 use crate::script::{Segment, flag};
 use forebay_sim::net::packet::{self, Packet};
 
+/// Treatment of a segment because of its acknowledgement number.
+pub(super) enum Acceptance {
+    Accepted,
+    /// It is dropped and answered.
+    Answered,
+    /// It is dropped.
+    Ignored,
+}
+
 impl Connection {
-    /// True if the segment's acknowledgement is at most a largest window old, and of data that was sent (Linux tcp_ack).
-    pub(super) fn acceptable(&mut self, segment: &Segment) -> bool {
-        let Some(s) = &self.sender else { return true };
-        if segment.flags & flag::ACK == 0 {
-            return true;
-        }
+    /// A segment is accepted if its acknowledgement is at most a largest window old, and of data that was sent. Linux does not answer an acknowledgement
+    /// of other data (tcp_ack).
+    pub(super) fn acceptance(&self, segment: &Segment) -> Acceptance {
+        let Some(s) = self.sender.as_ref().filter(|_| segment.flags & flag::ACK != 0) else { return Acceptance::Accepted };
         let ahead = |of: u64| i64::from(segment.ack.wrapping_sub((of as u32).wrapping_add(1)) as i32);
         let oldest = -(self.largest_window.min(s.snd_una()) as i64);
-        ahead(s.snd_max()) <= 0 && ahead(s.snd_una()) >= oldest
+        if ahead(s.snd_max()) > 0 {
+            if self.c.is_linux() { Acceptance::Ignored } else { Acceptance::Answered }
+        } else if ahead(s.snd_una()) < oldest {
+            Acceptance::Answered
+        } else {
+            Acceptance::Accepted
+        }
     }
 
     /// Answers a dropped segment by a challenge ACK (RFC 5961) with the contents of a current ACK.
