@@ -10,6 +10,7 @@ mod hints;
 mod loss_by_count;
 mod order;
 mod segment;
+mod split;
 
 #[cfg(test)]
 mod tests;

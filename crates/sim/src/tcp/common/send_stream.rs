@@ -27,12 +27,27 @@ pub(in crate::tcp) struct SendStream {
     fin: bool,
     /// The application has closed, but the FIN waits until the send buffer has taken all data.
     closing: bool,
-    /// Window scale of the receiver (Snd.Wind.Shift, RFC 7323 section 2.2).
-    snd_wscale: u8,
+    /// Window scale of the receiver.
+    snd_wscale: WindowScale,
     /// Full new segments are copies of the template: there is no scoreboard, and ECN is as configured.
     plain: bool,
     /// Fast path of this endpoint.
     fast_path: FastPath,
+}
+
+/// Window scale of the receiver (Snd.Wind.Shift, RFC 7323 section 2.2), at most 14, and a flag: so senders stay within six cache lines.
+#[derive(Debug, Clone, Copy)]
+struct WindowScale(u8);
+
+impl WindowScale {
+    /// The window is that of the SYN-ACK: the next segment of the peer has another sequence number than the window (`snd_wl1`).
+    const SYN_ACK: u8 = 0x80;
+
+    /// Bytes of a window in the header field `window`. The shift ignores the flag, because it takes the lowest six bits.
+    #[inline(always)]
+    fn apply(self, window: u16) -> u64 {
+        u64::from(window).wrapping_shl(self.0.into())
+    }
 }
 
 impl SendStream {
@@ -48,7 +63,7 @@ impl SendStream {
             phase: Phase::Closed,
             fin: false,
             closing: false,
-            snd_wscale: offered_shift(c),
+            snd_wscale: WindowScale(offered_shift(c)),
             plain,
             fast_path,
         }
@@ -152,7 +167,7 @@ impl SendStream {
     /// Right edge of a receive window that `ack` offers with field `window`.
     #[inline(always)]
     pub(in crate::tcp) fn window_edge(&self, ack: u64, window: u16) -> u64 {
-        ack + (u64::from(window) << self.snd_wscale)
+        ack + self.snd_wscale.apply(window)
     }
 
     /// Takes an ACK of a part of the flight, with field `window`.
@@ -175,15 +190,29 @@ impl SendStream {
         self.snd_wnd_edge = edge;
     }
 
+    /// Takes the window of a SYN-ACK, which is not scaled (RFC 7323 section 2.2).
+    pub(in crate::tcp) fn take_syn_ack_window(&mut self, window: u16) {
+        self.snd_wnd_edge = window.into();
+        self.snd_wscale.0 |= WindowScale::SYN_ACK;
+    }
+
+    /// Returns true for the first segment behind a SYN-ACK, whose window is new because of its sequence number (tcp_may_update_window).
+    #[inline(always)]
+    pub(in crate::tcp) fn leaves_syn_ack_window(&mut self) -> bool {
+        let first = self.snd_wscale.0 & WindowScale::SYN_ACK != 0;
+        self.snd_wscale.0 &= !WindowScale::SYN_ACK;
+        first
+    }
+
     /// Returns true if the receiver scales its window.
     #[inline(always)]
     pub(in crate::tcp) fn scales_window(&self) -> bool {
-        self.snd_wscale > 0
+        self.snd_wscale.0 & !WindowScale::SYN_ACK > 0
     }
 
     /// Sets the window scale of the receiver.
     pub(in crate::tcp) fn set_wscale(&mut self, shift: u8) {
-        self.snd_wscale = shift;
+        self.snd_wscale = WindowScale(shift);
     }
 
     /// Notes that the next `len` of sequence space are sent.

@@ -4,6 +4,7 @@ mod collapse;
 mod input;
 pub mod metrics;
 mod plb;
+mod probe0;
 pub(in crate::tcp) mod reno_sack;
 pub(in crate::tcp) mod timer;
 pub(in crate::tcp) mod tso;

@@ -157,6 +157,11 @@ impl Sender {
         }
     }
 
+    /// Sends the first data of the send buffer, up to `end`, as a burst.
+    pub(in crate::tcp) fn send_up_to(&mut self, c: &TcpConfig, now: Time, end: u64, out: &mut impl Wire) {
+        self.send_burst(c, now, &Burst { end, skb: end }, out);
+    }
+
     /// Sends a burst.
     fn send_burst(&mut self, c: &TcpConfig, now: Time, burst: &Burst, out: &mut impl Wire) {
         let (mss, first) = (u64::from(c.mss), self.stream.snd_nxt());
@@ -243,7 +248,11 @@ impl Sender {
             if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, c.kernel.sent_head() + end - first, 2) {
                 return;
             }
-            self.retransmit_burst(c, now, (index, waiting.min(quota as usize)), out);
+            let count = self.count_in_window(c, index, waiting.min(quota as usize));
+            if count == 0 {
+                return self.retransmission_fails(index);
+            }
+            self.retransmit_burst(c, now, (index, count), out);
         }
     }
 

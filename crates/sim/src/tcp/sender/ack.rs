@@ -83,14 +83,15 @@ impl Sender {
         let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
         let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable || carried;
         // tcp_may_update_window: a window that closes is new, one that shrinks is not. The first window after the SYN-ACK is new too, because it has
-        // another sequence number (our choice: it is recognised by its value).
+        // another sequence number.
         let linux = c.is_linux();
+        let first = self.stream.snd_una() == 0 && self.stream.leaves_syn_ack_window();
         // Data that carries the ACK has a newer sequence number, and is no duplicate ACK (RFC 5681 section 2 (b); FLAG_DATA).
         let widens = carried
             || edge > self.stream.snd_wnd_edge()
             || (linux
                 && ((p.window() == 0 && c.kernel.closes_window_without_new_ack())
-                    || (self.stream.snd_una() == 0 && edge != self.stream.snd_wnd_edge())));
+                    || (first && edge != self.stream.snd_wnd_edge())));
         // RFC 9293 section 3.10.7.4: the window is that of the newest ACK, also when its right edge has moved left. Data outstanding beyond it stays
         // outstanding, and nothing new is sent there (section 3.8.6). Applications read at once, but data that waits for a hole can fill the buffer.
         // Linux ignores a smaller window of an ACK that acknowledges nothing, unless it closes.

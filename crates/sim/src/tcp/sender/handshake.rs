@@ -20,7 +20,7 @@ impl Sender {
         //= https://www.rfc-editor.org/rfc/rfc7323#section-2.2
         //# The window field in a segment where the SYN bit is set (i.e., a <SYN> or <SYN,ACK>) MUST NOT be scaled.
         // RFC 7323 section 2.2: the window is not scaled, so it is at most 65 535 until the first ACK of data.
-        self.stream.set_wnd_edge(u64::from(p.window()));
+        self.stream.take_syn_ack_window(p.window());
         let linux = c.is_linux();
         // tcp_try_undo_spurious_syn: the first SYN had arrived.
         let first = self.cold.first_syn.get().filter(|first| linux && c.timestamps && p.echo() == first.timestamp());

@@ -30,18 +30,28 @@ impl Sender {
         }
     }
 
+    /// Notifies of the first transmission while nothing is outstanding (tcp_event_data_sent).
+    pub(in crate::tcp) fn start_transmission(&mut self, c: &TcpConfig, now: Time) {
+        let Some(last_tx) = self.tx.last_tx().get() else { return };
+        self.cc.cwnd_event(Event::TxStart { now, idle: now - last_tx });
+        if c.plb.is_some() {
+            self.check_rehash(c, now);
+        }
+    }
+
     /// Adapts the window before data is sent after an idle time; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
-        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
+        let idle = now - last_tx;
+        let shut = match c.is_linux() {
+            true => self.next_exceeds_window(c),
+            false => self.stream.snd_wnd_edge() == self.stream.snd_nxt(),
+        };
         if !shut {
             if c.tso.is_some() && self.cc.hooks().paces() {
                 self.cold.first_bursts = self.burst_size(c) as u32;
             }
-            self.cc.cwnd_event(Event::TxStart { now, idle });
-            if c.plb.is_some() {
-                self.check_rehash(c, now);
-            }
+            self.start_transmission(c, now);
         }
         let rto = self.rtt.rto(c);
         let longest = if c.idle == Idle::RestartAfterRtt { self.rtt.smoothed().get().unwrap_or(rto) } else { rto };

@@ -243,7 +243,11 @@ impl Sender {
         probe.flags = flag::PROBE;
         self.tx.count_sent(1);
         out.emit(probe, None);
-        self.arm_rto(c, now);
+        if c.is_linux() && self.stream.snd_una() == self.stream.snd_nxt() {
+            self.arm_probe0(c, now);
+        } else {
+            self.arm_rto(c, now);
+        }
     }
 
     /// Starts the timer for window probes. The receive window is closed, nothing is outstanding, and the packet that opens the window may have been
@@ -252,8 +256,15 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
-        if self.stream.snd_una() == self.stream.snd_nxt() && self.stream.snd_nxt() < self.stream.end() {
-            self.arm_rto(c, now);
+        if self.stream.snd_una() != self.stream.snd_nxt() || self.stream.snd_nxt() >= self.stream.end() {
+            return;
+        }
+        if !c.is_linux() {
+            if self.stream.snd_wnd_edge() <= self.stream.snd_nxt() {
+                self.arm_rto(c, now);
+            }
+        } else if self.next_exceeds_window(c) {
+            self.arm_probe0(c, now);
         }
     }
 
@@ -273,24 +284,26 @@ impl Sender {
             return self.transmit(c, now, out);
         }
         if self.stream.snd_nxt() < self.stream.end() {
+            if c.is_linux() && self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
+                return self.write_wakeup(c, now, out);
+            }
             return self.send_probe(c, now, out);
         }
         self.timers.stop();
     }
 
-    /// Handles an ACK that arrives while data waits for the window. An open window ends the probes; else Linux starts the timer again
-    /// (tcp_ack_probe).
+    /// Handles an ACK that arrives while data waits for the window. An open window ends the probes.
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn on_ack_in_closed_window(&mut self, c: &TcpConfig, now: Time) {
         if self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment {
             return;
         }
-        if self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
+        if c.is_linux() {
+            self.ack_probe(c, now);
+        } else if self.stream.snd_wnd_edge() > self.stream.snd_nxt() {
             self.timers.stop();
             self.rtt.reset_backoff();
-        } else if c.is_linux() {
-            self.arm_rto(c, now);
         }
     }
 

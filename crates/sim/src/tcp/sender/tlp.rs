@@ -56,6 +56,10 @@ impl Sender {
         if !fresh && self.uses_linux_timers(c) && self.is_last_in_host_queue(c, now) {
             return self.rearm_rto(c, now);
         }
+        let last = if fresh { None } else { self.last_in_window(c) };
+        if !fresh && last.is_none() && self.uses_linux_timers(c) {
+            return self.rearm_rto(c, now);
+        }
         self.stats.current_mut().losses.tlps += 1;
         self.timers.set_idle();
         // Without data only the FIN is left.
@@ -74,7 +78,7 @@ impl Sender {
                 let full = self.loss.sack.as_ref().is_some_and(|s| s.board.in_network() >= self.cc.window.cwnd as u32);
                 self.validate_cwnd(c, full);
             }
-        } else if let Some(last) = self.loss.sack.as_ref().and_then(|s| s.board.len().checked_sub(1)) {
+        } else if let Some(last) = last {
             let departure = self.departure(now);
             if let (Some(s), Some(q)) = (&self.loss.sack, self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())) {
                 // tcp_send_loss_probe cuts off the last segment.

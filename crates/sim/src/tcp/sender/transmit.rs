@@ -67,7 +67,7 @@ impl Sender {
                 self.after_tsq(now, out);
             }
         }
-        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge() == self.stream.snd_nxt() {
+        if self.timers.kind() == Timer::Idle && self.stream.snd_wnd_edge() < self.stream.snd_nxt() + u64::from(c.mss) {
             self.arm_window_probe(c, now);
         }
     }
@@ -235,11 +235,11 @@ impl Sender {
             }
             let mut len = len;
             if self.stream.snd_nxt() + len > self.stream.snd_wnd_edge() {
-                // RFC 9293 section 3.8.6.2.1: no part of a segment is sent while anything is outstanding. A segment without its FIN may be sent: the
-                // FIN follows, as from an application that writes and then closes.
+                // RFC 9293 section 3.8.6.2.1: no part of a segment is sent while anything is outstanding; in Linux, not before the timer expires
+                // (tcp_snd_wnd_test). A segment without its FIN may be sent: the FIN follows, as from an application that writes and then closes.
                 let data = self.stream.written().saturating_sub(self.stream.snd_nxt()).min(u64::from(c.mss));
                 len = self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_nxt());
-                if len == 0 || (self.flight() > 0 && len < data) {
+                if len == 0 || ((self.flight() > 0 || c.is_linux()) && len < data) {
                     self.note_limit(now, Limit::ReceiveWindow);
                     break;
                 }

@@ -66,6 +66,25 @@ impl Order {
         self.passed.clear();
     }
 
+    /// Renumbers all segments behind that with absolute number `number`, and gives its transmissions to the segment behind it too.
+    pub(super) fn split(&mut self, number: u64) {
+        self.first += u64::from(self.first > number);
+        for queue in [&mut self.again, &mut self.passed] {
+            for sent in queue.iter_mut() {
+                sent.number += u64::from(sent.number > number);
+                sent.behind += u64::from(sent.behind > number);
+            }
+            let mut index = 0;
+            while let Some(&sent) = queue.get(index) {
+                index += 1;
+                if sent.number == number {
+                    queue.insert(index, Sent { number: number + 1, ..sent });
+                    index += 1;
+                }
+            }
+        }
+    }
+
     /// Discards the transmissions of segments from absolute number `end` on. Segments that are sent from now on are behind all others.
     pub(super) fn truncate(&mut self, end: u64) {
         for queue in [&mut self.again, &mut self.passed] {

@@ -253,9 +253,22 @@ impl Both {
         self.plain.retransmitted(index, self.now);
     }
 
+    /// The next segment to retransmit, or the last one, does not fit into the receive window.
+    fn split(&mut self) {
+        let Some(last) = self.fast.len().checked_sub(1) else { return };
+        let index = self.fast.next_lost().filter(|_| !self.chance(3)).unwrap_or(last);
+        let seg = *self.fast.get(index);
+        if !seg.is(SACKED) && seg.len > 1 {
+            let len = 1 + self.rng.below(u64::from(seg.len) - 1) as u32;
+            self.fast.split(index, len);
+            self.plain.split(index, len);
+        }
+    }
+
     fn step(&mut self) {
         self.now += Time(self.rng.below(3) * self.rng.below(20));
-        match self.rng.below(14) {
+        match self.rng.below(15) {
+            14 => self.split(),
             0..=2 => self.send(),
             3..=6 => self.sack(),
             7 => self.acknowledge(),

@@ -15,6 +15,13 @@ impl Plain {
         self.segs.push(Seg::new(start, len, now));
     }
 
+    pub(super) fn split(&mut self, index: usize, len: u32) {
+        let whole = self.segs[index];
+        self.segs[index].len = len;
+        self.segs.insert(index + 1, Seg { start: whole.start + u64::from(len), len: whole.len - len, ..whole });
+        self.marked += usize::from(self.marked > index);
+    }
+
     pub(super) fn acknowledge(&mut self, snd_una: u64, mut newly: impl FnMut(&Seg)) {
         while self.segs.first().is_some_and(|s| s.end() <= snd_una) {
             let seg = self.segs.remove(0);
