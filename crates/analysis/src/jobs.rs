@@ -14,6 +14,8 @@ const TOGETHER: f64 = 0.1;
 const AT_ONCE: f64 = 1e-3;
 /// Minimum fraction of messages that start together or wait for others. Our choice.
 const MOST: f64 = 0.5;
+/// Minimum delay of the last message, as a fraction of the job, that is worth a cause. Our choice.
+const LATE: f64 = 0.1;
 
 /// Start and end of a message, ns.
 type Span = (i64, i64);
@@ -79,15 +81,24 @@ pub(crate) fn makespan(data: &Data, subject: usize) -> Option<Cell> {
 }
 
 /// Cause of delay of the message that ends last in each seed, if it is a stall: a timer, or the repair of losses. A bandwidth share needs no name, as
-/// a job uses the links that it has.
+/// a job uses the links that it has. A delay that is a small part of the job does not explain its time.
 pub(crate) fn stall_of_the_last(data: &Data, subject: usize, class: Option<u32>) -> Option<String> {
     let mut last: BTreeMap<usize, (i64, &Flow)> = BTreeMap::new();
+    let mut begin: BTreeMap<usize, i64> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| f.subject == subject && (class.is_none() || f.class == class)) {
         let Some(end) = f.end_ns() else { continue };
+        let first = begin.entry(f.run).or_insert(f.start_ns);
+        *first = f.start_ns.min(*first);
         let of = last.entry(f.run).or_insert((end, f));
         if end > of.0 {
             *of = (end, f);
         }
+    }
+    let matters = |(run, (end, f)): &(&usize, &(i64, &Flow))| {
+        f.fct.is_some_and(|fct| fct - f.ideal_s >= LATE * (end - begin[*run]) as f64 / 1e9)
+    };
+    if 2 * last.iter().filter(matters).count() <= last.len() {
+        return None;
     }
     let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Recovery];
     let stalled = last.values().filter(|(_, f)| f.waited.is_some_and(|cause| stalls.contains(&cause))).count();
@@ -138,6 +149,18 @@ mod tests {
         d.flows.pop();
         d.fixed_work.clear();
         assert!(of(&d, 0).is_empty(), "arrivals without end");
+    }
+
+    /// The last message of a long job is late by a little: its cause is not that of the job's time.
+    #[test]
+    fn small_delay_of_the_last_has_no_cause() {
+        let mut d = networks(&[("cubic", &[])]);
+        let stalled =
+            |start_ns, fct| Flow { size: 1_000, start_ns, fct: Some(fct), waited: Some(Cause::DelayedAck), ..Flow::default() };
+        d.flows = vec![stalled(0, 1.0), stalled(1_000_000_000, 0.04)];
+        assert_eq!(stall_of_the_last(&d, 0, None), None);
+        d.flows = vec![stalled(0, 0.01), stalled(10_000_000, 0.04)];
+        assert_eq!(stall_of_the_last(&d, 0, None).as_deref(), Some("delayed ACK"));
     }
 
     #[test]
