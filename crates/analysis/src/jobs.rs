@@ -153,7 +153,7 @@ mod tests {
 
     /// The last message of a long job is late by a little: its cause is not that of the job's time.
     #[test]
-    fn small_delay_of_the_last_has_no_cause() {
+    fn small_delay_has_no_cause() {
         let mut d = networks(&[("cubic", &[])]);
         let stalled =
             |start_ns, fct| Flow { size: 1_000, start_ns, fct: Some(fct), waited: Some(Cause::DelayedAck), ..Flow::default() };

@@ -327,6 +327,9 @@ impl Port {
                 segment = slab.release_segment(handle, handle == first).1;
             }
             ring.held -= held;
+            if matches!(ring.open.1, Place::Queue(burst, _) if burst == first) {
+                ring.open.1 = Place::Ring;
+            }
             bulk -= i64::from(bytes);
             if segments > 1 {
                 bulk += i64::from((segments - 1) * ring.counted(&burst).saturating_sub(burst.len.into()));
@@ -359,7 +362,7 @@ impl Port {
     /// Passes the first packet of a burst to the ring past the empty queue.
     #[inline(always)]
     fn enter(&mut self, ring: &mut TransmitRing, outgoing: &Outgoing<'_>) {
-        self.pass(ring, outgoing);
+        self.pass(outgoing);
         ring.queue(self.busy_until, ring.counted(outgoing.packet));
         ring.open = (outgoing.now, Place::Ring);
     }
@@ -387,24 +390,22 @@ impl Port {
                 // The host passes it to the idle wire at a time of its clock (net_tx_action).
                 self.busy_until = self.busy_until.round_up(ring.clock);
             }
-            self.pass(ring, outgoing);
+            self.pass(outgoing);
             ring.requeued = Some((self.busy_until, ring.counted(packet)));
             ring.open = (now, Place::Requeued);
         } else {
             self.push_packet(discipline, ring, slab, outgoing, &mut lost);
             if ring.is_open() && ring.open.1 != Place::Dropped {
-                // The queue was empty.
+                // The queue was empty, or the discipline holds all of its packets back.
                 self.fill_ring(discipline, ring, slab, now, &mut lost);
-                ring.open.1 = Place::Ring;
             }
         }
     }
 
-    /// Passes a packet to the ring past the empty queue.
+    /// Passes a packet to the ring past the queue.
     #[inline(always)]
-    fn pass(&mut self, ring: &TransmitRing, outgoing: &Outgoing<'_>) {
+    fn pass(&mut self, outgoing: &Outgoing<'_>) {
         let &Outgoing { now, late, packet, extra } = outgoing;
-        debug_assert_eq!(ring.held, 0);
         self.settle_inline(now);
         self.record(now);
         self.count_arrival(now, u64::from(packet.wire));
@@ -465,11 +466,11 @@ impl Port {
         let (wire, counted) = (u32::from(packet.wire), ring.counted(packet));
         match ring.open.1 {
             Place::Ring => {
-                self.pass(ring, outgoing);
+                self.pass(outgoing);
                 ring.extend(self.busy_until, counted);
             }
             Place::Requeued => {
-                self.pass(ring, outgoing);
+                self.pass(outgoing);
                 if let Some(last) = &mut ring.requeued {
                     *last = (self.busy_until, last.1 + counted);
                 }

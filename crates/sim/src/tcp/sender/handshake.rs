@@ -75,6 +75,7 @@ impl Sender {
         self.stream.set_phase(if p.has(flag::FIN) { Phase::Done } else { Phase::FinWait2 });
         self.tx.tsq = None;
         self.timers.stop();
+        self.release_all_held(out);
         if self.stream.phase() == Phase::Done {
             self.send_ack(c, now, out);
         }

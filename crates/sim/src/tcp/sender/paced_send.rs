@@ -167,6 +167,14 @@ impl Sender {
         }
     }
 
+    /// Passes all held packets to the interface, when everything is acknowledged: the queue of a kernel's host sends them too. Our choice: they leave before
+    /// their departure times, because the connection may end now.
+    pub(in crate::tcp) fn release_all_held(&mut self, out: &mut impl Wire) {
+        if self.cold.pacer.as_ref().is_some_and(|p| p.holds_packets()) {
+            self.release_held(Time(u64::MAX), out);
+        }
+    }
+
     /// Delay that the pacer adds to a timer that is set now.
     #[inline]
     pub(in crate::tcp) fn pacing_delay(&self, c: &TcpConfig, now: Time) -> Time {
