@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// Connections of a case.
 const CONNECTIONS: u64 = 20_000;
-/// Segments of a message. Most of a crowd's packets open and close connections. Long streams belong to the other kinds.
+/// Largest message, or largest mean, in segments. Most of a crowd's packets open and close connections. Long streams belong to the other kinds.
 const MOST_SEGMENTS: u64 = 16;
 /// Segment size of a scenario without `mss`.
 const DEFAULT_MSS: u64 = 1_460;

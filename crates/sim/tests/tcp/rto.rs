@@ -255,3 +255,91 @@ fn closed_windows_are_probed() {
         assert!(stack == "linux" || left == Some(rto), "{stack}: {left:?}");
     }
 }
+
+/// Linux: probes of a window wait for 200 ms at least, and for twice the time each (tcp_probe0_base), whatever the minimum RTO is.
+#[test]
+fn window_probes_wait_for_200_ms() {
+    let mut c = config("linux", "newreno");
+    c.rto_min = Time::from_ms(5);
+    let mut t = Script::new(c, 100);
+    let high = t.s.snd_max() / 1000;
+    t.window = 0;
+    t.at(200).ack(high);
+    t.sent();
+    for least in [200_000, 400_000, 800_000] {
+        let waited = t.timer();
+        assert!((least..least * 9 / 8).contains(&waited), "{waited} us");
+        assert_eq!(t.sent(), "P");
+        t.ack(high);
+    }
+}
+
+/// A window with space for a part of a segment, with nothing outstanding: other stacks send the part, Linux waits for the timer of window probes
+/// (tcp_snd_wnd_test, tcp_write_wakeup). Then the part has a timeout of its own.
+#[test]
+fn part_of_a_segment_waits() {
+    for (stack, host, waits) in [("rfc", "", false), ("linux", "bare", true), ("linux", "linux-server", true)] {
+        let hosts = [("host", Value::Text(host.into()))];
+        let mut c = config_with(stack, "newreno", if waits { &hosts } else { &[] }, &[]);
+        (c.init_cwnd, c.rcv_wnd) = (10, 20_000);
+        let mut t = Script::new(c, 30);
+        t.sent();
+        t.window = 600;
+        t.at(200).ack(10);
+        if waits {
+            assert_eq!(t.sent(), "", "{host}");
+            assert!(t.timer() >= 200_000, "{host}");
+        }
+        assert_eq!(t.sent(), "10(600)", "{stack} {host}");
+        if waits {
+            assert_eq!(t.left(Timer::Rto), Some(t.s.rto(&t.c).as_us()), "{host}");
+        }
+        t.window = 20_000;
+        t.reply_bytes(10_600, &[], 0);
+        assert!(t.sent().starts_with("@10600"), "{stack} {host}");
+    }
+}
+
+/// Probes of a closed window do not lengthen the timeout of the data that leaves when it opens in part (`icsk_backoff`, `icsk_rto`).
+#[test]
+fn window_probes_leave_the_timeout() {
+    let hosts = [("host", Value::Text("linux-server".into()))];
+    let mut c = config_with("linux", "newreno", &hosts, &[]);
+    (c.init_cwnd, c.rcv_wnd) = (10, 60_000);
+    let mut t = Script::new(c, 40);
+    let high = t.s.snd_max() / 1000;
+    t.window = 0;
+    t.at(200).ack(high);
+    for _ in 0..3 {
+        t.timer();
+        t.ack(high);
+    }
+    t.sent();
+    t.window = 3_000;
+    t.ack(high);
+    assert_eq!(t.flight(), 3);
+    assert_eq!(t.s.rtt().backoff(), 0);
+    assert!(t.s.rto(&t.c) < Time::from_ms(300));
+}
+
+/// A window that shrinks in a recovery: nothing beyond it is retransmitted, and of a segment across its edge the part inside
+/// (__tcp_retransmit_skb). The rest leaves when the window has space.
+#[test]
+fn retransmissions_end_with_the_window() {
+    for host in ["bare", "linux-server"] {
+        let hosts = [("host", Value::Text(host.into()))];
+        let mut c = config_with("linux", "newreno", &hosts, &[]);
+        (c.init_cwnd, c.rcv_wnd) = (10, 20_000);
+        let mut t = Script::new(c, 10);
+        t.sent();
+        t.window = 2_500;
+        t.at(200).ack(1);
+        t.at(210).sack(1, &[(5, 6)]);
+        t.at(211).sack(1, &[(5, 7)]);
+        t.at(212).sack(1, &[(5, 8)]);
+        t.at(213).sack(1, &[(5, 9)]);
+        t.window = 1_500;
+        t.at(300).sack(2, &[(5, 9)]);
+        assert_eq!(t.sent().replace('r', ""), "1 2 3(500)", "{host}");
+    }
+}

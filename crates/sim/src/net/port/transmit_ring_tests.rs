@@ -207,3 +207,26 @@ fn whole_burst_equals_its_segments() {
         assert_eq!(runs(&mut whole), runs(&mut single), "{kind}");
     }
 }
+
+/// fq holds a connection back until the departure time of its next packet. A burst that joins it meanwhile stays together in the queue, though the ring is
+/// open, and one of another connection passes it.
+#[test]
+fn burst_of_held_connection_waits() {
+    let mut port = interface(queue("fq", &[]));
+    let later = Time::from_ms(10);
+    port.hold(Time::ZERO, &packet(1, 0, 1500), |_| {});
+    // One in the ring, eight on the short path, and one in the queue of its connection.
+    let mut seqs = [0; 3];
+    for _ in 0..10 {
+        burst(&mut port, Time::ZERO, 3, &mut seqs[0], 1);
+    }
+    port.offer((Time::ZERO, Time::ZERO), &packet(1, seqs[1], 100), None, |_| {});
+    seqs[1] += 1;
+    port.serve_host(later, |_| panic!("a packet is dropped"));
+    burst(&mut port, later, 1, &mut seqs[1], 2);
+    assert_eq!(port.host_drain_time(), Time(u64::MAX));
+    burst(&mut port, later, 2, &mut seqs[2], 2);
+    let released = Packet { arrival: RELEASED, ..packet(1, seqs[1], 1500) };
+    port.offer((later * 2, Time::ZERO), &released, None, |_| {});
+    assert_eq!(runs(&mut port), [(3, 10), (2, 2), (1, 4)]);
+}

@@ -1,7 +1,8 @@
 //! State of each outstanding segment of a SACK sender, with the byte counts that `pipe` needs (RFC 6675 section 3).
 //!
 //! Windows of 100 000 segments are common on fast long paths, so no operation of an ACK visits all segments. Searches continue where they ended last
-//! time, and skip runs of SACKed segments. Only operations that happen at most once an episode (a timeout, an undo) visit the whole window.
+//! time, and skip runs of SACKed segments. Only operations that happen at most once an episode (a timeout, an undo), and a retransmission across the edge
+//! of a receive window that has shrunk, visit the whole window.
 
 mod audit;
 mod collapse;

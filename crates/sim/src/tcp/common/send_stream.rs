@@ -196,7 +196,7 @@ impl SendStream {
         self.snd_wscale.0 |= WindowScale::SYN_ACK;
     }
 
-    /// Returns true for the first segment behind a SYN-ACK, whose window is new because of its sequence number (tcp_may_update_window).
+    /// Returns true for the first segment after a SYN-ACK, whose window is new because of its sequence number (tcp_may_update_window).
     #[inline(always)]
     pub(in crate::tcp) fn leaves_syn_ack_window(&mut self) -> bool {
         let first = self.snd_wscale.0 & WindowScale::SYN_ACK != 0;

@@ -2,6 +2,7 @@
 //! after a window has shrunk.
 
 use crate::net::packet::Wire;
+use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{Sender, Timer};
 use forebay_types::Time;
@@ -12,7 +13,7 @@ const LEAST: Time = Time::from_ms(200);
 const MOST_DOUBLINGS: u32 = 10;
 
 impl Sender {
-    /// End of the first unsent buffer, with a FIN behind its data.
+    /// End of the first unsent buffer.
     fn end_of_send_head(&self, c: &TcpConfig) -> u64 {
         match self.tx.send_buffer.as_ref().and_then(|b| b.queue()) {
             Some(q) if let Some(head) = q.head() => head,
@@ -20,25 +21,34 @@ impl Sender {
         }
     }
 
-    /// Returns true if the receive window has no space for the next segment (tcp_snd_wnd_test).
+    /// Returns true if the receive window has no space for the next segment (tcp_snd_wnd_test). A segment may leave without its FIN.
     pub(in crate::tcp) fn next_exceeds_window(&self, c: &TcpConfig) -> bool {
-        let next = self.end_of_send_head(c).min(self.stream.snd_nxt() + u64::from(c.mss));
-        next > self.stream.snd_wnd_edge()
+        let (nxt, written) = (self.stream.snd_nxt(), self.stream.written());
+        let end = self.end_of_send_head(c).min(nxt + u64::from(c.mss));
+        let end = if nxt < written { end.min(written) } else { end };
+        end > self.stream.snd_wnd_edge()
     }
 
-    /// Starts the timer of window probes (tcp_probe0_when).
-    pub(in crate::tcp) fn arm_probe0(&mut self, c: &TcpConfig, now: Time) {
+    /// Time before the next window probe (tcp_probe0_when).
+    pub(in crate::tcp) fn probe0_delay(&self, c: &TcpConfig) -> Time {
         let least = LEAST * (1 << self.rtt.backoff().min(MOST_DOUBLINGS));
-        self.set_timer(c, Timer::Rto, now, self.rtt.rto(c).max(least.min(c.rto_max)));
+        self.rtt.rto(c).max(least.min(c.rto_max))
     }
 
-    /// Handles an ACK that arrives while all data waits for the window (tcp_ack_probe). Space for the whole first buffer ends the probes.
+    /// Starts the timer of window probes.
+    pub(in crate::tcp) fn arm_probe0(&mut self, c: &TcpConfig, now: Time) {
+        self.set_timer(c, Timer::Rto, now, self.probe0_delay(c));
+    }
+
+    /// Handles an ACK that arrives while all data waits for the window (tcp_ack_probe). The kernel ends the probes if the window has space for the whole
+    /// first buffer. Its doublings are none of the RTO's (`icsk_backoff`, `icsk_rto`), and data that leaves replaces the timer: so here space for a segment
+    /// ends them.
     pub(in crate::tcp) fn ack_probe(&mut self, c: &TcpConfig, now: Time) {
-        if self.end_of_send_head(c) <= self.stream.snd_wnd_edge() {
+        if self.next_exceeds_window(c) {
+            self.arm_probe0(c, now);
+        } else {
             self.timers.stop();
             self.rtt.reset_backoff();
-        } else {
-            self.arm_probe0(c, now);
         }
     }
 
@@ -64,6 +74,7 @@ impl Sender {
         }
         self.timers.set_idle();
         self.rearm_rto(c, now);
+        self.set_alarm(now, out);
     }
 
     /// Number of segments from `index` of the scoreboard on, at most `count`, that may be retransmitted within the receive window, which may have shrunk
@@ -117,6 +128,10 @@ impl Sender {
             return 1;
         }
         let space = edge - seg.start;
+        if seg.is(SACKED) {
+            // A probe may repeat it.
+            return 1;
+        }
         // The length of a buffer does not include a FIN.
         if space < mss && seg.end().min(written) - seg.start > space && !self.cc.hooks().records() {
             s.board.split(index, space as u32);

@@ -1,6 +1,6 @@
 //! Recovery of Linux without SACK. A duplicate ACK shows that some segment has left the network, and counts as the SACK of one (`sacked_out`,
 //! tcp_add_reno_sack). The rest follows from the count as from SACKs: limited transmit, proportional rate reduction, undo by timestamps, and F-RTO.
-//! Only the first outstanding segment is ever marked as lost.
+//! Only the first outstanding segment is ever marked as lost, and both of its parts if the receive window divides it.
 
 use crate::cc::{Ack, Event};
 use crate::net::packet::Wire;

@@ -83,7 +83,7 @@ impl Sender {
         let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
         let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable || carried;
         // tcp_may_update_window: a window that closes is new, one that shrinks is not. The first window after the SYN-ACK is new too, because it has
-        // another sequence number.
+        // another sequence number. Our choice: an ACK without data after data of the peer, which has one too, is not.
         let linux = c.is_linux();
         let first = self.stream.snd_una() == 0 && self.stream.leaves_syn_ack_window();
         // Data that carries the ACK has a newer sequence number, and is no duplicate ACK (RFC 5681 section 2 (b); FLAG_DATA).

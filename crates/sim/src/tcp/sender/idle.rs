@@ -30,7 +30,7 @@ impl Sender {
         }
     }
 
-    /// Notifies of the first transmission while nothing is outstanding (tcp_event_data_sent).
+    /// Notifies the congestion control that transmission starts with nothing outstanding (tcp_event_data_sent).
     pub(in crate::tcp) fn start_transmission(&mut self, c: &TcpConfig, now: Time) {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
         self.cc.cwnd_event(Event::TxStart { now, idle: now - last_tx });
@@ -42,12 +42,9 @@ impl Sender {
     /// Adapts the window before data is sent after an idle time; `closed`: the data has waited for the receive window.
     pub(in crate::tcp) fn after_idle(&mut self, c: &TcpConfig, now: Time, closed: bool) {
         let Some(last_tx) = self.tx.last_tx().get() else { return };
-        let idle = now - last_tx;
-        let shut = match c.is_linux() {
-            true => self.next_exceeds_window(c),
-            false => self.stream.snd_wnd_edge() == self.stream.snd_nxt(),
-        };
-        if !shut {
+        let (idle, shut) = (now - last_tx, self.stream.snd_wnd_edge() == self.stream.snd_nxt());
+        let leaves = if c.is_linux() { !self.next_exceeds_window(c) } else { !shut };
+        if leaves {
             if c.tso.is_some() && self.cc.hooks().paces() {
                 self.cold.first_bursts = self.burst_size(c) as u32;
             }
@@ -62,7 +59,7 @@ impl Sender {
             return;
         }
         if idle <= longest {
-            if c.idle == Idle::Halve && !shut && ticks(now).saturating_sub(ticks(last_tx + self.loss.last_rtt())) >= rto {
+            if c.idle == Idle::Halve && leaves && ticks(now).saturating_sub(ticks(last_tx + self.loss.last_rtt())) >= rto {
                 self.validate_window(c);
             }
             return;

@@ -167,8 +167,8 @@ impl Sender {
         }
     }
 
-    /// Passes all held packets to the interface, when everything is acknowledged: the queue of a kernel's host sends them too. Our choice: they leave before
-    /// their departure times, because the connection may end now.
+    /// Passes all held packets to the interface. The fq of a kernel sends them too, at their departure times. Our choice: they leave now, because the
+    /// connection may end.
     pub(in crate::tcp) fn release_all_held(&mut self, out: &mut impl Wire) {
         if self.cold.pacer.as_ref().is_some_and(|p| p.holds_packets()) {
             self.release_held(Time(u64::MAX), out);

@@ -44,7 +44,11 @@ impl Sender {
     /// Statistics only.
     pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
         let silent = self.tx.last_tx().get().map_or(Time::ZERO, |last| now - last);
-        let ran = if self.timers.kind() == Timer::Probe { self.probe_timeout(c) } else { self.rto(c) };
+        let ran = match self.timers.kind() {
+            Timer::Probe => self.probe_timeout(c),
+            _ if c.is_linux() && self.stream.phase() == Phase::Established && self.flight() == 0 => self.probe0_delay(c),
+            _ => self.rto(c),
+        };
         silent.min(ran)
     }
 
@@ -250,7 +254,7 @@ impl Sender {
         }
     }
 
-    /// Starts the timer for window probes. The receive window is closed, nothing is outstanding, and the packet that opens the window may have been
+    /// Starts the timer for window probes. The receive window has no space for the next segment, nothing is outstanding, and the packet that opens the window may have been
     /// lost. RFC 9293 section 3.8.6.1: the sender probes after a timeout, then after twice that time, and so on (Linux tcp_check_probe_timer,
     /// tcp_send_probe0).
     #[cold]

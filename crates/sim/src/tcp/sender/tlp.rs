@@ -84,6 +84,7 @@ impl Sender {
                 // tcp_send_loss_probe cuts off the last segment.
                 let segment = s.board.get(last);
                 q.split_sent(segment.start);
+                q.split_sent(segment.end());
                 q.sent_again(segment.end(), departure);
             }
             self.retransmit_as_probe(c, now, last, out);

@@ -66,7 +66,7 @@ impl Order {
         self.passed.clear();
     }
 
-    /// Renumbers all segments behind that with absolute number `number`, and gives its transmissions to the segment behind it too.
+    /// Renumbers all segments after that with absolute number `number`, and gives its transmissions to the segment after it too.
     pub(super) fn split(&mut self, number: u64) {
         self.first += u64::from(self.first > number);
         for queue in [&mut self.again, &mut self.passed] {

@@ -4,7 +4,7 @@ use super::{SACKED, Scoreboard, Seg};
 use std::cmp::Reverse;
 
 impl Scoreboard {
-    /// Divides the segment at `index`, which is not SACKed, behind its first `len` bytes. Both parts have its flags and its send time. Visits all
+    /// Divides the segment at `index`, which is not SACKed, after its first `len` bytes. Both parts have its flags and its send time. Visits all
     /// segments: windows of receivers shrink rarely.
     #[cold]
     #[inline(never)]
