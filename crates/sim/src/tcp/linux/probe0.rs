@@ -4,7 +4,7 @@
 use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::{Sender, Timer};
+use crate::tcp::sender::{Phase, Sender, Timer};
 use forebay_types::Time;
 
 /// Smallest time before the first window probe, for every `rto-min` (tcp_probe0_base: TCP_RTO_MIN).
@@ -29,15 +29,16 @@ impl Sender {
         end > self.stream.snd_wnd_edge()
     }
 
-    /// Time before the next window probe (tcp_probe0_when).
-    pub(in crate::tcp) fn probe0_delay(&self, c: &TcpConfig) -> Time {
-        let least = LEAST * (1 << self.rtt.backoff().min(MOST_DOUBLINGS));
-        self.rtt.rto(c).max(least.min(c.rto_max))
+    /// Time after which [`Timer::Rto`] expires: the RTO, or with nothing outstanding in Linux the time before a window probe (tcp_probe0_when).
+    pub(in crate::tcp) fn full_timeout(&self, c: &TcpConfig) -> Time {
+        let probes = c.is_linux() && self.stream.phase() == Phase::Established && self.flight() == 0;
+        let least = if probes { LEAST * (1 << self.rtt.backoff().min(MOST_DOUBLINGS)) } else { Time::ZERO };
+        self.rto(c).max(least.min(c.rto_max))
     }
 
-    /// Starts the timer of window probes.
-    pub(in crate::tcp) fn arm_probe0(&mut self, c: &TcpConfig, now: Time) {
-        self.set_timer(c, Timer::Rto, now, self.probe0_delay(c));
+    /// Starts that timer.
+    pub(in crate::tcp) fn arm_full_timeout(&mut self, c: &TcpConfig, now: Time) {
+        self.set_timer(c, Timer::Rto, now, self.full_timeout(c));
     }
 
     /// Handles an ACK that arrives while all data waits for the window (tcp_ack_probe). The kernel ends the probes if the window has space for the whole
@@ -45,7 +46,7 @@ impl Sender {
     /// ends them.
     pub(in crate::tcp) fn ack_probe(&mut self, c: &TcpConfig, now: Time) {
         if self.next_exceeds_window(c) {
-            self.arm_probe0(c, now);
+            self.arm_full_timeout(c, now);
         } else {
             self.timers.stop();
             self.rtt.reset_backoff();
@@ -81,7 +82,7 @@ impl Sender {
     /// (__tcp_retransmit_skb). Part of the first one makes it two segments; without space only the oldest segment leaves, as a window probe.
     /// Our choice: a congestion control that keeps records of each segment sends a whole one.
     #[inline]
-    pub(in crate::tcp) fn count_in_window(&mut self, c: &TcpConfig, index: usize, count: usize) -> usize {
+    fn count_in_window(&mut self, c: &TcpConfig, index: usize, count: usize) -> usize {
         match &self.loss.sack {
             Some(s) if c.is_linux() && s.board.get(index + count - 1).end() > self.stream.snd_wnd_edge() => {
                 self.cut_to_window(c, index, count)
@@ -90,23 +91,16 @@ impl Sender {
         }
     }
 
-    /// Notes that the window had no space for the retransmission of segment `index`, which counts nevertheless (tcp_retransmit_skb).
-    #[cold]
-    #[inline(never)]
-    pub(in crate::tcp) fn retransmission_fails(&mut self, index: usize) {
-        if let Some(s) = &mut self.loss.sack {
+    /// As [`Sender::count_in_window`]. Without space the retransmission of segment `index` counts nevertheless (tcp_retransmit_skb).
+    #[inline]
+    pub(in crate::tcp) fn may_retransmit(&mut self, c: &TcpConfig, index: usize, count: usize) -> usize {
+        let count = self.count_in_window(c, index, count);
+        if count == 0
+            && let Some(s) = &mut self.loss.sack
+        {
             s.episode.undo.retransmitted(s.board.get(index).sent());
         }
-    }
-
-    /// Returns true if the window has space for a part of segment `index` at least, which then is a segment of its own.
-    #[inline]
-    pub(in crate::tcp) fn may_retransmit(&mut self, c: &TcpConfig, index: usize) -> bool {
-        let fits = self.count_in_window(c, index, 1) > 0;
-        if !fits {
-            self.retransmission_fails(index);
-        }
-        fits
+        count
     }
 
     /// Index of the last outstanding segment, or of the part of it that the window has space for.
@@ -122,10 +116,7 @@ impl Sender {
         let Some(s) = &mut self.loss.sack else { return 0 };
         let seg = *s.board.get(index);
         if edge <= seg.start {
-            if seg.start != self.stream.snd_una() {
-                return 0;
-            }
-            return 1;
+            return usize::from(seg.start == self.stream.snd_una());
         }
         let space = edge - seg.start;
         if seg.is(SACKED) {

@@ -3,7 +3,7 @@
 use crate::net::packet::Wire;
 use crate::tcp::common::timer_wheel;
 use crate::tcp::config::TcpConfig;
-use crate::tcp::sender::{CaState, Phase, Sender, Timer};
+use crate::tcp::sender::{CaState, Sender, Timer};
 use forebay_experiment::transport::Recovery;
 use forebay_types::{Time, TimeOrNever};
 
@@ -135,8 +135,7 @@ impl Sender {
         let due = self.timers.due().or_never();
         let set = match &self.loss.sack {
             Some(s) if self.stream.snd_una() < self.stream.snd_nxt() => s.timer_set,
-            _ if self.stream.phase() == Phase::SynSent => due.saturating_sub(self.rto(c)),
-            _ => due.saturating_sub(self.probe0_delay(c)),
+            _ => due.saturating_sub(self.full_timeout(c)),
         };
         (set, due.saturating_sub(set))
     }

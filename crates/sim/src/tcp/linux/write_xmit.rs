@@ -248,9 +248,9 @@ impl Sender {
             if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, c.kernel.sent_head() + end - first, 2) {
                 return;
             }
-            let count = self.count_in_window(c, index, waiting.min(quota as usize));
+            let count = self.may_retransmit(c, index, waiting.min(quota as usize));
             if count == 0 {
-                return self.retransmission_fails(index);
+                return;
             }
             self.retransmit_burst(c, now, (index, count), out);
         }

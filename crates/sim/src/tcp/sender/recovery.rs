@@ -63,7 +63,7 @@ impl Sender {
         if at_once
             && let Some(index) = self.loss.sack.as_mut().and_then(|s| s.board.next_lost())
             && !self.tsq_throttled(c, c.mss.into(), 2)
-            && self.may_retransmit(c, index)
+            && self.may_retransmit(c, index, 1) > 0
         {
             self.retransmit_index(c, now, index, out);
         }

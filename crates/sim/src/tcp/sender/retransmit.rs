@@ -25,7 +25,7 @@ impl Sender {
                     s.board.pipe(self.stream.snd_nxt() - self.stream.snd_una()) + len > window
                 }
             };
-            if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) || !self.may_retransmit(c, index) {
+            if full || self.pacing_check(now) || self.tsq_throttled(c, len, 2) || self.may_retransmit(c, index, 1) == 0 {
                 return;
             }
             self.retrans_try_collapse(c, now, index);

@@ -44,11 +44,7 @@ impl Sender {
     /// Statistics only.
     pub fn stall_time(&self, c: &TcpConfig, now: Time) -> Time {
         let silent = self.tx.last_tx().get().map_or(Time::ZERO, |last| now - last);
-        let ran = match self.timers.kind() {
-            Timer::Probe => self.probe_timeout(c),
-            _ if c.is_linux() && self.stream.phase() == Phase::Established && self.flight() == 0 => self.probe0_delay(c),
-            _ => self.rto(c),
-        };
+        let ran = if self.timers.kind() == Timer::Probe { self.probe_timeout(c) } else { self.full_timeout(c) };
         silent.min(ran)
     }
 
@@ -247,28 +243,20 @@ impl Sender {
         probe.flags = flag::PROBE;
         self.tx.count_sent(1);
         out.emit(probe, None);
-        if c.is_linux() && self.stream.snd_una() == self.stream.snd_nxt() {
-            self.arm_probe0(c, now);
-        } else {
-            self.arm_rto(c, now);
-        }
+        self.arm_full_timeout(c, now);
     }
 
-    /// Starts the timer for window probes. The receive window has no space for the next segment, nothing is outstanding, and the packet that opens the window may have been
-    /// lost. RFC 9293 section 3.8.6.1: the sender probes after a timeout, then after twice that time, and so on (Linux tcp_check_probe_timer,
-    /// tcp_send_probe0).
+    /// Starts the timer for window probes if nothing is outstanding and the receive window has no space: the packet that opens it may have been lost.
+    /// RFC 9293 section 3.8.6.1: the sender probes after a timeout, then after twice that time, and so on (Linux tcp_check_probe_timer, tcp_send_probe0).
     #[cold]
     #[inline(never)]
     pub(in crate::tcp) fn arm_window_probe(&mut self, c: &TcpConfig, now: Time) {
         if self.stream.snd_una() != self.stream.snd_nxt() || self.stream.snd_nxt() >= self.stream.end() {
             return;
         }
-        if !c.is_linux() {
-            if self.stream.snd_wnd_edge() <= self.stream.snd_nxt() {
-                self.arm_rto(c, now);
-            }
-        } else if self.next_exceeds_window(c) {
-            self.arm_probe0(c, now);
+        let closed = if c.is_linux() { self.next_exceeds_window(c) } else { self.stream.snd_wnd_edge() <= self.stream.snd_nxt() };
+        if closed {
+            self.arm_full_timeout(c, now);
         }
     }
 
