@@ -83,27 +83,25 @@ pub(crate) fn makespan(data: &Data, subject: usize) -> Option<Cell> {
 /// Cause of delay of the message that ends last in each seed, if it is a stall: a timer, or the repair of losses. A bandwidth share needs no name, as
 /// a job uses the links that it has. A delay that is a small part of the job does not explain its time.
 pub(crate) fn stall_of_the_last(data: &Data, subject: usize, class: Option<u32>) -> Option<String> {
-    let mut last: BTreeMap<usize, (i64, &Flow)> = BTreeMap::new();
-    let mut begin: BTreeMap<usize, i64> = BTreeMap::new();
+    // Start of the first message, end of the last, and the last.
+    let mut runs: BTreeMap<usize, (i64, i64, &Flow)> = BTreeMap::new();
     for f in data.flows.iter().filter(|f| f.subject == subject && (class.is_none() || f.class == class)) {
         let Some(end) = f.end_ns() else { continue };
-        let first = begin.entry(f.run).or_insert(f.start_ns);
-        *first = f.start_ns.min(*first);
-        let of = last.entry(f.run).or_insert((end, f));
-        if end > of.0 {
-            *of = (end, f);
+        let run = runs.entry(f.run).or_insert((f.start_ns, end, f));
+        run.0 = run.0.min(f.start_ns);
+        if end > run.1 {
+            (run.1, run.2) = (end, f);
         }
     }
-    let matters = |(run, (end, f)): &(&usize, &(i64, &Flow))| {
-        f.fct.is_some_and(|fct| fct - f.ideal_s >= LATE * (end - begin[*run]) as f64 / 1e9)
-    };
-    if 2 * last.iter().filter(matters).count() <= last.len() {
+    let matters =
+        |(begin, end, f): &&(i64, i64, &Flow)| f.fct.is_some_and(|fct| fct - f.ideal_s >= LATE * (end - begin) as f64 / 1e9);
+    if 2 * runs.values().filter(matters).count() <= runs.len() {
         return None;
     }
     let stalls = [Cause::Timeout, Cause::Probe, Cause::Syn, Cause::DelayedAck, Cause::Recovery];
-    let stalled = last.values().filter(|(_, f)| f.waited.is_some_and(|cause| stalls.contains(&cause))).count();
-    let waited = last.values().filter_map(|(_, f)| Some(((f.waited?, f.delay_port), f.blocked_by)));
-    late_messages::shared_cause(data, waited).filter(|_| 2 * stalled > last.len())
+    let stalled = runs.values().filter(|(.., f)| f.waited.is_some_and(|cause| stalls.contains(&cause))).count();
+    let waited = runs.values().filter_map(|(.., f)| Some(((f.waited?, f.delay_port), f.blocked_by)));
+    late_messages::shared_cause(data, waited).filter(|_| 2 * stalled > runs.len())
 }
 
 /// True if most messages start together, or when another one ends.
