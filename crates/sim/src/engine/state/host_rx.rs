@@ -291,9 +291,10 @@ impl SimState {
             TimerKind::CongestionControl { conn, generation } => {
                 if self.connections.is_of_sender(node, conn, generation) {
                     self.hosts[node].mix(now, 2 << 40);
-                    if self.hosts[node].interface_armed {
+                    let host = &self.hosts[node];
+                    if host.interface_armed || self.fabric.ports[host.nic].has_transmit_ring() {
                         // When a packet leaves, the queue discipline runs before the connection sends more: NET_TX_SOFTIRQ (net_tx_action) comes
-                        // before TASKLET_SOFTIRQ (tcp_tsq_workfn).
+                        // before TASKLET_SOFTIRQ (tcp_tsq_workfn). Byte queue limits count the departure before that (netdev_tx_completed_queue).
                         self.serve_interface(node, now);
                     }
                     self.with_sender(conn, now, SenderCall::Alarm);

@@ -59,6 +59,11 @@ impl HeldPackets {
         Some((burst.segments, burst.bytes, seq))
     }
 
+    /// Returns true if a segment with sequence number `seq` waits.
+    pub(in crate::tcp) fn holds(&self, seq: u32) -> bool {
+        self.segments.iter().any(|segment| segment.seq == seq)
+    }
+
     /// Returns true if no packet waits.
     pub(in crate::tcp) fn is_empty(&self) -> bool {
         self.bursts.is_empty()

@@ -43,6 +43,11 @@ impl Pacer {
         self.held.as_ref().is_some_and(|h| !h.is_empty())
     }
 
+    /// Returns true if a segment with sequence number `seq` waits in the queue of the host.
+    pub(in crate::tcp) fn holds(&self, seq: u32) -> bool {
+        self.held.as_ref().is_some_and(|held| held.holds(seq))
+    }
+
     /// Notes that the queue of the host holds packets until their departures.
     pub(in crate::tcp) fn use_host_queue(&mut self) {
         self.held.get_or_insert_default();

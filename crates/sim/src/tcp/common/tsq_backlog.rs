@@ -143,6 +143,11 @@ impl TsqBacklog {
         self.waiting.iter().any(|packet| packet.departure > now && packet.seq.wrapping_sub(seq) as i32 >= 0)
     }
 
+    /// Returns true if the packet with sequence number `seq` has not left by `now`.
+    pub(in crate::tcp) fn holds(&self, now: Time, seq: u32) -> bool {
+        self.waiting.iter().any(|packet| packet.departure > now && packet.seq == seq)
+    }
+
     /// Time at which sending continues.
     pub(in crate::tcp) fn resume(&self) -> TimeOrNever {
         self.resume

@@ -25,7 +25,12 @@ struct SentBuffer {
     /// Time of its last transmission (`skb->tstamp`), not in whole microseconds. Never, which needs no further byte: all of it is SACKed, and what is
     /// SACKed behind it joins it (tcp_shift_skb_data).
     time: TimeOrNever,
+    /// Offset at which the packet began that the interface took for this buffer; [`NO_PACKET`] if there is none.
+    packet: u64,
 }
+
+/// A buffer that was cut off another one, whose packet stays with the beginning (tcp_fragment).
+const NO_PACKET: u64 = u64::MAX;
 
 impl SentBuffer {
     fn is_sacked(&self) -> bool {
@@ -125,7 +130,8 @@ impl WriteQueue {
         while let Some(&end) = self.unsent.front()
             && end <= snd_nxt
         {
-            self.sent.push_back(SentBuffer { end, time: time.into() });
+            let packet = self.sent.back().map_or(self.begin, |before| before.end);
+            self.sent.push_back(SentBuffer { end, time: time.into(), packet });
             self.unsent.pop_front();
         }
     }
@@ -140,6 +146,7 @@ impl WriteQueue {
         let place = self.sent.partition_point(|b| b.end < at);
         if let Some(&whole) = self.sent.get(place).filter(|b| b.end > at) {
             self.sent.insert(place, SentBuffer { end: at, ..whole });
+            self.sent[place + 1].packet = NO_PACKET;
         }
     }
 
@@ -154,9 +161,16 @@ impl WriteQueue {
     /// Notes that the buffer that ends at `end` is sent again at `time`.
     pub(in crate::tcp) fn sent_again(&mut self, end: u64, time: Time) {
         let place = self.sent.partition_point(|b| b.end < end);
+        let packet = self.begin_of(place);
         if let Some(buffer) = self.sent.get_mut(place) {
-            buffer.time = time.into();
+            (buffer.time, buffer.packet) = (time.into(), packet);
         }
+    }
+
+    /// Offset at which the packet begins that the interface took for the buffer with the byte at `offset`, if there is such a packet.
+    pub(in crate::tcp) fn packet_of(&self, offset: u64) -> Option<u64> {
+        let buffer = self.sent.get(self.sent.partition_point(|b| b.end <= offset))?;
+        Some(buffer.packet).filter(|&packet| packet != NO_PACKET)
     }
 
     /// Time of the last transmission of the oldest buffer that is not acknowledged (tcp_rtx_queue_head).
@@ -184,13 +198,15 @@ impl WriteQueue {
     #[cold]
     pub(in crate::tcp) fn sack(&mut self, (start, end): (u64, u64), repeated: bool) {
         let mut place = self.sent.partition_point(|b| b.end <= start);
-        let Some(&whole) = self.sent.get(place) else { return };
+        let Some(&(mut whole)) = self.sent.get(place) else { return };
         // A FIN is no data.
         let end = end.min(whole.end);
         let begin = self.begin_of(place);
         if begin < start {
             self.sent.insert(place, SentBuffer { end: start, ..whole });
             place += 1;
+            whole.packet = NO_PACKET;
+            self.sent[place] = whole;
         } else if !repeated
             && let Some(before) = place.checked_sub(1)
             && self.sent[before].is_sacked()
@@ -209,6 +225,7 @@ impl WriteQueue {
         }
         if end < whole.end {
             self.sent.insert(place, SentBuffer { end, ..whole });
+            self.sent[place + 1].packet = NO_PACKET;
         }
         if !repeated {
             self.sent[place].time = TimeOrNever::NEVER;

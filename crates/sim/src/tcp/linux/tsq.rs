@@ -5,7 +5,7 @@ use crate::cc::Window;
 use crate::tcp::common::tsq_backlog::{limit, memory};
 use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::Sender;
-use forebay_types::Rate;
+use forebay_types::{Rate, Time};
 
 /// TCP_INIT_CWND.
 const INITIAL: f64 = 10.0;
@@ -94,6 +94,15 @@ impl Sender {
         }
         q.wait_for(limit);
         true
+    }
+
+    /// Returns true if the packet of the buffer with the byte at `offset` has not left the host as a whole, so that no part of it is sent again
+    /// (skb_still_in_host_queue): a segment that left at the beginning of a burst can be lost while the end of the burst still waits.
+    pub(in crate::tcp) fn still_in_host_queue(&self, now: Time, offset: u64) -> bool {
+        let queue = self.tx.send_buffer.as_ref().and_then(|b| b.queue());
+        let Some(packet) = queue.and_then(|q| q.packet_of(offset)) else { return false };
+        let seq = self.tx.numbers().wire(packet);
+        self.tx.tsq.as_ref().is_some_and(|q| q.holds(now, seq)) || self.cold.pacer.as_ref().is_some_and(|p| p.holds(seq))
     }
 
     /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.

@@ -248,6 +248,9 @@ impl Sender {
             if quota == 0 || self.pacing_check(now) || self.small_queue_check(c, c.kernel.sent_head() + end - first, 2) {
                 return;
             }
+            if self.still_in_host_queue(now, first) {
+                return self.tx.tsq.as_mut().map_or((), |q| q.wait_for_first());
+            }
             let count = self.may_retransmit(c, index, waiting.min(quota as usize));
             if count == 0 {
                 return;
