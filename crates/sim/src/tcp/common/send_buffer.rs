@@ -379,7 +379,7 @@ impl SendBuffer {
 
     /// Data of one buffer that the application fills, whole segments (tcp_xmit_size_goal): `most` bytes, or half of the largest window of the receiver
     /// (tcp_bound_to_half_wnd).
-    fn size_goal(&self, mss: u64, most: u64) -> u64 {
+    pub(in crate::tcp) fn size_goal(&self, mss: u64, most: u64) -> u64 {
         let half = u64::from(if self.window > MSS_DEFAULT { self.window / 2 } else { self.window });
         let goal = if half > 0 { most.min(half) } else { most };
         (goal / mss).max(1) * mss

@@ -44,13 +44,15 @@ pub(in crate::tcp) struct TsqBacklog {
     /// Time at which sending continues; never while nothing is held back.
     resume: TimeOrNever,
     wait: Wait,
+    /// True if an earlier opportunity to send has set the wait: a new one replaces it.
+    kept: bool,
     /// End of the burst that the interface has accepted, a stream offset; only with segmentation offload.
     pub(in crate::tcp) burst: u64,
 }
 
 impl Default for TsqBacklog {
     fn default() -> TsqBacklog {
-        TsqBacklog { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, burst: 0 }
+        TsqBacklog { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, kept: false, burst: 0 }
     }
 }
 
@@ -66,10 +68,19 @@ impl TsqBacklog {
         }
     }
 
-    /// Starts an opportunity to send at `now`.
+    /// Starts an opportunity to send at `now`. A connection that was held back before still continues when a packet leaves: only that clears
+    /// TSQ_THROTTLED (tcp_wfree).
     pub(in crate::tcp) fn settle(&mut self, now: Time) {
         self.remove_departed(now);
-        (self.resume, self.wait) = (TimeOrNever::NEVER, Wait::Nothing);
+        match self.resume.is_due(now) {
+            true => self.forget_wait(),
+            false => self.kept = true,
+        }
+    }
+
+    /// Ends the wait.
+    fn forget_wait(&mut self) {
+        (self.resume, self.wait, self.kept) = (TimeOrNever::NEVER, Wait::Nothing, false);
     }
 
     /// Adds a packet of `bytes` that the queue of the host holds until its departure time.
@@ -155,6 +166,9 @@ impl TsqBacklog {
 
     /// Continues when the first packet has left.
     pub(in crate::tcp) fn wait_for_first(&mut self) {
+        if self.kept {
+            self.forget_wait();
+        }
         self.wait = Wait::First;
         if let Some(first) = self.waiting.front().filter(|first| first.departure != UNKNOWN) {
             self.resume = self.resume.min(first.departure.into());
@@ -163,6 +177,9 @@ impl TsqBacklog {
 
     /// Continues when fewer than `limit` bytes are left.
     pub(in crate::tcp) fn wait_for(&mut self, limit: u64) {
+        if self.kept {
+            self.forget_wait();
+        }
         // A retransmission may wait for more bytes than new data: what leaves first lets either continue (tcp_wfree).
         self.wait = match self.wait {
             Wait::First => Wait::First,

@@ -350,10 +350,10 @@ impl Sender {
     /// Sends what the application has written, unless a part of a buffer waits for more while packets are in the interface (tcp_push,
     /// tcp_should_autocork). The first packet that leaves ends that wait.
     fn push(&mut self, c: &TcpConfig, now: Time, end: u64, most: u64, out: &mut impl Wire) {
-        let tail = self.tx.send_buffer.as_ref().and_then(|b| b.queue()).and_then(|q| q.tail_len(self.stream.snd_nxt()));
-        let Some(tail) = tail else { return };
+        let Some(b) = &self.tx.send_buffer else { return };
+        let Some(tail) = b.queue().and_then(|q| q.tail_len(self.stream.snd_nxt())) else { return };
         let outstanding = self.stream.snd_una() < self.stream.snd_nxt();
-        if tail < most / u64::from(c.mss) * u64::from(c.mss)
+        if tail < b.size_goal(c.mss.into(), most)
             && outstanding
             && let Some(q) = self.tx.tsq.as_mut().filter(|q| q.bytes >= c.kernel.sent_head() + tail)
         {

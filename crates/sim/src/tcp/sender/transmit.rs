@@ -53,11 +53,8 @@ impl Sender {
         if self.stream.snd_nxt() < self.stream.end() {
             self.loss.ensure_scoreboard(c, self.stream.snd_una());
         }
-        let keeps = writes && self.sends_bursts();
         if let Some(q) = &mut self.tx.tsq {
-            // A write ends no wait for the interface: only a packet that leaves clears TSQ_THROTTLED (tcp_wfree). A full send buffer takes nothing, and
-            // then nothing is sent.
-            if keeps { q.remove_departed(now) } else { q.settle(now) }
+            q.settle(now);
         }
         if self.cc.paced_send() {
             self.paced_transmit(c, now, writes, out);
