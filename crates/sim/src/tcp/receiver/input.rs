@@ -50,7 +50,7 @@ impl Receiver {
         self.ts_recent.update(now, p, offset, self.window.rcv_wup(), may_be_older);
         let (before, queued, memory) = (self.stream.rcv_nxt(), self.stream.ofo().bytes(), self.stream.ofo().memory());
         if self.linux.is_some() {
-            self.flush_compressed_acks(c, offset, p.len.into(), out);
+            self.flush_compressed_acks(c, offset, p, out);
             // RFC 2883 section 4: only the most recent packet is reported. The ACK of an earlier one may have been withheld (tcp_data_queue).
             self.stream.ofo_mut().take_dsack();
             if gap_before && offset <= self.stream.rcv_nxt() as i64 {

@@ -242,7 +242,7 @@ impl Receiver {
         if !c.quickack {
             return self.schedule_counted_ack(c, now, &accepted, out);
         }
-        self.update_quickack(c, now, p, &accepted);
+        self.update_quickack(c, now, p, (&accepted, flushed));
         if window_grew && c.quickack_count > 0 {
             self.quickacks.set_lowest_bit();
         }
@@ -292,8 +292,9 @@ impl Receiver {
         }
     }
 
-    /// Enters quick-ACK mode where segment `p` requires it (tcp_event_data_recv, __tcp_ecn_check_ce, tcp_data_queue).
-    fn update_quickack(&mut self, c: &TcpConfig, now: Time, p: &Packet, accepted: &Accepted) {
+    /// Enters quick-ACK mode where segment `p` requires it (tcp_event_data_recv, __tcp_ecn_check_ce, tcp_data_queue). `flushed`: withheld ACKs were sent
+    /// for it.
+    fn update_quickack(&mut self, c: &TcpConfig, now: Time, p: &Packet, (accepted, flushed): (&Accepted, bool)) {
         let Some(a) = &mut self.linux else { return };
         let enters = accepted.in_order && a.delack.on_in_order_segment(c, now);
         if c.quickack_count == 0 {
@@ -305,12 +306,21 @@ impl Receiver {
             quickacks = a.delack.quickacks(c, self.window.rcv_wnd());
             a.delack.enter_quickack(c);
         }
-        // The sender may have a very small window.
-        if self.ecn.demands_quickack(p) {
-            quickacks = quickacks.max(2);
-            a.delack.enter_quickack(c);
-        }
         self.quickacks.raise(quickacks);
+        if !flushed {
+            self.enter_quickack_for_ecn(c, p);
+        }
+    }
+
+    /// Enters quick-ACK mode where the ECN field of `p` requires it: the sender may have a very small window (__tcp_ecn_check_ce).
+    fn enter_quickack_for_ecn(&mut self, c: &TcpConfig, p: &Packet) {
+        if c.quickack_count > 0
+            && self.ecn.demands_quickack(p)
+            && let Some(a) = &mut self.linux
+        {
+            a.delack.enter_quickack(c);
+            self.quickacks.raise(2);
+        }
     }
 
     /// Notes that a duplicate has arrived: the ACKs of the original may have been lost (tcp_enter_quickack_mode).
@@ -373,13 +383,16 @@ impl Receiver {
         exceeds && is_wide
     }
 
-    /// Sends the withheld ACKs if [start, start + len), which is about to be processed, belongs to none of the two blocks that they report. No ACK is
+    /// Sends the withheld ACKs if `p`, which begins at offset `start` and is about to be processed, belongs to none of the two blocks that they report. No ACK is
     /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
-    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, start: i64, len: u64, out: &mut impl Wire) {
+    pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, start: i64, p: &Packet, out: &mut impl Wire) {
+        let len = u64::from(p.len);
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());
         let start = start.max(0) as u64;
         if held && start > self.stream.rcv_nxt() && self.stream.ofo().misses_recent_blocks(start, start + len) {
             self.stream.ofo_mut().extend_older_block(start, start + len);
+            // tcp_data_queue_ofo looks at the ECN field before that.
+            self.enter_quickack_for_ecn(c, p);
             self.send_ack(c, self.ofo_memory(), out);
             if let Some(a) = &mut self.linux {
                 a.comp.set_flushed();
