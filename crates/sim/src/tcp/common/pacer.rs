@@ -81,7 +81,8 @@ impl Pacer {
 
     /// Notes that `segments` with `bytes` of payload left at `now`. The next segment leaves when these have passed at `rate` (payload).
     pub(in crate::tcp) fn sent(&mut self, now: Time, bytes: u64, segments: u64, rate: Rate) {
-        self.sent += segments;
+        // A FIN alone is no data (`data_segs_out` in __tcp_transmit_skb).
+        self.sent += if bytes > 0 { segments } else { 0 };
         let late = now.saturating_sub(self.next);
         self.next = self.next.max(now);
         if self.sent >= UNPACED && rate.0 > 0 {
