@@ -130,7 +130,8 @@ mod tests {
         let mut p = Pacer::default();
         let rate = Rate(1_000_000_000);
         p.sent(US, 6 * 1250, 6, rate);
-        assert!(!p.holds_back(US), "not yet ten segments");
+        (0..4).for_each(|_| p.sent(US, 0, 1, rate));
+        assert!(!p.holds_back(US), "not yet ten segments with data");
         p.sent(US, 8 * 1250, 8, rate);
         assert_eq!(p.next(), US * 81);
     }

@@ -52,7 +52,15 @@ pub(in crate::tcp) struct TsqBacklog {
 
 impl Default for TsqBacklog {
     fn default() -> TsqBacklog {
-        TsqBacklog { waiting: VecDeque::new(), bytes: 0, rate: None, resume: TimeOrNever::NEVER, wait: Wait::Nothing, kept: false, burst: 0 }
+        TsqBacklog {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            rate: None,
+            resume: TimeOrNever::NEVER,
+            wait: Wait::Nothing,
+            kept: false,
+            burst: 0,
+        }
     }
 }
 
@@ -262,6 +270,25 @@ mod tests {
         q.wait_for(1);
         q.remove_departed(Time(15));
         assert_eq!((q.bytes, q.resume()), (100, Time(20).into()));
+    }
+
+    /// An ACK between two departures does not end the wait for the first; the opportunity at that departure does. A later limit replaces an earlier
+    /// one.
+    #[test]
+    fn wait_ends_with_departure() {
+        let mut q = TsqBacklog::default();
+        for departure in [10, 20, 30] {
+            q.push(Time(1), Time(departure), 100, 0);
+        }
+        q.wait_for_first();
+        q.settle(Time(5));
+        assert_eq!(q.resume(), Time(10).into());
+        q.wait_for(101);
+        assert_eq!(q.resume(), Time(20).into());
+        q.settle(Time(15));
+        assert_eq!(q.resume(), Time(20).into());
+        q.settle(Time(20));
+        assert!(q.resume().is_never() && q.holds(Time(20), 0));
     }
 
     /// Two packets in a fair queue: the time to continue is known when the second leaves it.

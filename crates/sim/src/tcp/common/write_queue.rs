@@ -316,6 +316,24 @@ mod tests {
         assert_eq!(q.oldest_sent(), Some(Time::from_us(1)));
     }
 
+    /// A buffer of ten segments. A SACK in its middle cuts it in three, of which the first keeps the packet. If the beginning is SACKed and joins
+    /// the buffer before it, the rest keeps the packet. A retransmission is a packet of its own.
+    #[test]
+    fn beginning_of_cut_buffer_keeps_packet() {
+        let mut q = WriteQueue::default();
+        [10_000, 20_000].into_iter().for_each(|end| q.push(end));
+        q.sent_up_to(20_000, Time::ZERO);
+        assert_eq!([0, 9_999, 10_000, 20_000].map(|offset| q.packet_of(offset)), [Some(0), Some(0), Some(10_000), None]);
+        q.sack((4_000, 5_000), false);
+        assert_eq!([0, 4_000, 5_000].map(|offset| q.packet_of(offset)), [Some(0), None, None]);
+        (5..11).for_each(|i| q.sack((i * 1_000, (i + 1) * 1_000), false));
+        assert_eq!(q.packet_of(11_000), Some(10_000), "the SACKed beginning has joined the buffer before it");
+        q.split_sent(12_000);
+        assert_eq!([11_000, 12_000].map(|offset| q.packet_of(offset)), [Some(10_000), None]);
+        q.sent_again(20_000, Time::from_us(1));
+        assert_eq!(q.packet_of(12_000), Some(12_000));
+    }
+
     #[test]
     fn stop_drops_unsent_buffers() {
         let mut q = WriteQueue::default();
