@@ -365,10 +365,10 @@ mod tests {
     /// the size of bursts after an idle time that before the congestion control notices the start (tcp_event_data_sent). A host whose link comes back
     /// has an empty fair queue (dev_activate). BBR counts segments in the network, and those that a D-SACK reports (tcp_packets_in_flight,
     /// tcp_dsack_seen). A retransmission may wait for the interface with twice the data (tcp_xmit_retransmit_queue). Short buffers behind a filled hole
-    /// are copied (skb_try_coalesce), and withheld ACKs that are due together leave in their order (timerqueue_add). No part of a burst is sent again
-    /// before all of it has left the host (skb_still_in_host_queue), and only a packet that leaves ends the wait for the interface (tcp_wfree). A
-    /// retransmission counts in quick-ACK mode before the withheld ACKs that it releases (tcp_data_queue_ofo). Pacing starts after ten segments with
-    /// data (`data_segs_out`).
+    /// are copied (skb_try_coalesce), and withheld ACKs that are due together leave in their order (timerqueue_add). A lost beginning of a
+    /// burst is sent again after all of the burst has left the host (skb_still_in_host_queue), and only a packet that leaves ends the wait for the
+    /// interface (tcp_wfree). A retransmission counts in quick-ACK mode before the withheld ACKs that it releases (tcp_data_queue_ofo). Pacing starts
+    /// after ten segments with data (`data_segs_out`).
     ///
     /// Bare hosts, too, count whole nanoseconds (`ktime_t`). A burst counts with one header where it leaves the queue of its host
     /// (try_bulk_dequeue_skb), and a requeued packet enters the idle wire at a whole nanosecond (net_tx_action).

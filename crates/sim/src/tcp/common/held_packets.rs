@@ -59,9 +59,14 @@ impl HeldPackets {
         Some((burst.segments, burst.bytes, seq))
     }
 
-    /// Returns true if a segment with sequence number `seq` waits.
+    /// Returns true if a burst that begins with sequence number `seq` waits.
     pub(in crate::tcp) fn holds(&self, seq: u32) -> bool {
-        self.segments.iter().any(|segment| segment.seq == seq)
+        let mut first = 0;
+        self.bursts.iter().any(|burst| {
+            let begins = self.segments[first].seq == seq;
+            first += burst.segments as usize;
+            begins
+        })
     }
 
     /// Returns true if no packet waits.

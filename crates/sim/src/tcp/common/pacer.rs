@@ -43,7 +43,7 @@ impl Pacer {
         self.held.as_ref().is_some_and(|h| !h.is_empty())
     }
 
-    /// Returns true if a segment with sequence number `seq` waits in the queue of the host.
+    /// Returns true if a burst that begins with sequence number `seq` waits in the queue of the host.
     pub(in crate::tcp) fn holds(&self, seq: u32) -> bool {
         self.held.as_ref().is_some_and(|held| held.holds(seq))
     }

@@ -96,7 +96,7 @@ impl SendBuffer {
             full: false,
             grown: false,
             max: fixed.is_none().then(|| c.wmem_max.map_or(i32::MAX as u32, |most| most.min(i32::MAX as u64) as u32)),
-            queue: bursts.then(Box::default),
+            queue: bursts.then(|| Box::new(WriteQueue::starting_at(at))),
         }
     }
 

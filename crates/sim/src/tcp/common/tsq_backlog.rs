@@ -44,7 +44,7 @@ pub(in crate::tcp) struct TsqBacklog {
     /// Time at which sending continues; never while nothing is held back.
     resume: TimeOrNever,
     wait: Wait,
-    /// True if an earlier opportunity to send has set the wait: a new one replaces it.
+    /// True if this opportunity to send has set no wait yet: `wait`, if any, is that of an earlier one, which a new one replaces.
     kept: bool,
     /// End of the burst that the interface has accepted, a stream offset; only with segmentation offload.
     pub(in crate::tcp) burst: u64,
@@ -76,13 +76,16 @@ impl TsqBacklog {
         }
     }
 
-    /// Starts an opportunity to send at `now`. A connection that was held back before still continues when a packet leaves: only that clears
-    /// TSQ_THROTTLED (tcp_wfree).
+    /// Starts an opportunity to send at `now`. It keeps the wait of an earlier one: only a packet that leaves clears TSQ_THROTTLED (tcp_wfree).
     pub(in crate::tcp) fn settle(&mut self, now: Time) {
         self.remove_departed(now);
-        match self.resume.is_due(now) {
-            true => self.forget_wait(),
-            false => self.kept = true,
+        self.kept = true;
+    }
+
+    /// Ends the wait for a departure by `now`: the connection continues.
+    pub(in crate::tcp) fn end_due_wait(&mut self, now: Time) {
+        if self.resume.is_due(now) {
+            self.forget_wait();
         }
     }
 
@@ -272,8 +275,7 @@ mod tests {
         assert_eq!((q.bytes, q.resume()), (100, Time(20).into()));
     }
 
-    /// An ACK between two departures does not end the wait for the first; the opportunity at that departure does. A later limit replaces an earlier
-    /// one.
+    /// An ACK does not end the wait for a departure, not even at its instant; the alarm for it does. A later limit replaces an earlier one.
     #[test]
     fn wait_ends_with_departure() {
         let mut q = TsqBacklog::default();
@@ -288,6 +290,8 @@ mod tests {
         q.settle(Time(15));
         assert_eq!(q.resume(), Time(20).into());
         q.settle(Time(20));
+        assert_eq!(q.resume(), Time(20).into());
+        q.end_due_wait(Time(20));
         assert!(q.resume().is_never() && q.holds(Time(20), 0));
     }
 

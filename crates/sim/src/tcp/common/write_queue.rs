@@ -53,6 +53,11 @@ pub(in crate::tcp) struct WriteQueue {
 }
 
 impl WriteQueue {
+    /// No buffers; the data begins at stream offset `begin`.
+    pub(in crate::tcp) fn starting_at(begin: u64) -> WriteQueue {
+        WriteQueue { begin, ..WriteQueue::default() }
+    }
+
     /// End of the first buffer that has not been sent (tcp_send_head).
     #[inline]
     pub(in crate::tcp) fn head(&self) -> Option<u64> {
@@ -301,6 +306,17 @@ mod tests {
         assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 30_000]);
         q.sack((29_000, 30_001), false);
         assert_eq!(ends(&q), [23_000, 24_000, 25_000, 26_000, 27_000, 29_000, 30_000], "a FIN needs no memory");
+    }
+
+    /// An idle sender frees its queue, and a new one begins behind the data of the old one.
+    #[test]
+    fn queue_of_later_data_begins_there() {
+        let mut q = WriteQueue::starting_at(50_000);
+        q.push(60_000);
+        q.sent_up_to(60_000, Time::ZERO);
+        assert_eq!(q.packet_of(59_999), Some(50_000));
+        q.sack((50_000, 51_000), false);
+        assert_eq!(q.sent.iter().map(|b| b.end).collect::<Vec<_>>(), [51_000, 60_000]);
     }
 
     /// Three buffers of 100 bytes become one when the first is retransmitted.

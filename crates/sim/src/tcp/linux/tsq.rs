@@ -96,13 +96,14 @@ impl Sender {
         true
     }
 
-    /// Returns true if the packet of the buffer with the byte at `offset` has not left the host as a whole (skb_still_in_host_queue). Then no part of
-    /// it is sent again: a segment at the beginning of a burst can be lost while the end of the burst still waits.
+    /// Returns true if the packet of the buffer with the byte at `offset` has not left the host as a whole (skb_still_in_host_queue). Then the buffer is
+    /// not sent again: a segment at the beginning of a burst can be lost while the end of the burst still waits.
     pub(in crate::tcp) fn still_in_host_queue(&self, now: Time, offset: u64) -> bool {
         let queue = self.tx.send_buffer.as_ref().and_then(|b| b.queue());
         let Some(packet) = queue.and_then(|q| q.packet_of(offset)) else { return false };
+        let Some(q) = &self.tx.tsq else { return false };
         let seq = self.tx.numbers().wire(packet);
-        self.tx.tsq.as_ref().is_some_and(|q| q.holds(now, seq)) || self.cold.pacer.as_ref().is_some_and(|p| p.holds(seq))
+        q.holds(now, seq) || self.cold.pacer.as_ref().is_some_and(|p| p.holds(seq))
     }
 
     /// Limit for a segment of `data` bytes of payload, while `segments` are outstanding.

@@ -249,13 +249,26 @@ impl Sender {
                 return;
             }
             if self.still_in_host_queue(now, first) {
-                return self.tx.tsq.as_mut().map_or((), |q| q.wait_for_first());
+                return self.wait_for_host_queue(index, waiting);
             }
             let count = self.may_retransmit(c, index, waiting.min(quota as usize));
             if count == 0 {
                 return;
             }
             self.retransmit_burst(c, now, (index, count), out);
+        }
+    }
+
+    /// Continues when a packet has left. The attempt to send the `count` segments from that at `first` of the scoreboard on counts as a retransmission
+    /// (tcp_retransmit_skb).
+    #[cold]
+    fn wait_for_host_queue(&mut self, first: usize, count: usize) {
+        if let Some(s) = &mut self.loss.sack {
+            let sent = s.board.get(first).sent();
+            (0..count).for_each(|_| s.episode.undo.retransmitted(sent));
+        }
+        if let Some(q) = &mut self.tx.tsq {
+            q.wait_for_first();
         }
     }
 

@@ -114,6 +114,9 @@ impl Sender {
         self.timers.set_alarm(TimeOrNever::NEVER);
         self.release_held(now, out);
         if self.due().is_due(now) {
+            if let Some(q) = &mut self.tx.tsq {
+                q.end_due_wait(now);
+            }
             if c.is_linux() {
                 // tcp_tsq_write: lost segments leave first, even if the last ACK has held them back.
                 self.loss.clear_hold();
