@@ -146,8 +146,20 @@ impl WriteQueue {
         self.sent.get(self.sent.partition_point(|b| b.end <= offset)).map_or(offset, |b| b.end)
     }
 
+    /// Notes that the data from `start` to `end` is sent again at `time`, as one buffer (__tcp_retransmit_skb).
+    pub(in crate::tcp) fn resend(&mut self, (start, end): (u64, u64), time: Time) {
+        // A FIN is no data.
+        let end = self.sent.back().map_or(start, |last| end.min(last.end));
+        if start < end {
+            self.split_sent(start);
+            self.split_sent(end);
+            self.join_sent(start, end);
+            self.sent_again(end, time);
+        }
+    }
+
     /// Cuts the buffer that has been sent and that holds the byte at `at` (tcp_fragment).
-    pub(in crate::tcp) fn split_sent(&mut self, at: u64) {
+    fn split_sent(&mut self, at: u64) {
         let place = self.sent.partition_point(|b| b.end < at);
         if let Some(&whole) = self.sent.get(place).filter(|b| b.end > at) {
             self.sent.insert(place, SentBuffer { end: at, ..whole });
@@ -156,7 +168,7 @@ impl WriteQueue {
     }
 
     /// Joins the buffers that have been sent and that lie between `start` and `end` (tcp_collapse_retrans).
-    pub(in crate::tcp) fn join_sent(&mut self, start: u64, end: u64) {
+    fn join_sent(&mut self, start: u64, end: u64) {
         let place = self.sent.partition_point(|b| b.end <= start);
         while self.sent.get(place).is_some_and(|b| b.end < end) && place + 1 < self.sent.len() {
             self.sent.remove(place);
@@ -164,7 +176,7 @@ impl WriteQueue {
     }
 
     /// Notes that the buffer that ends at `end` is sent again at `time`.
-    pub(in crate::tcp) fn sent_again(&mut self, end: u64, time: Time) {
+    fn sent_again(&mut self, end: u64, time: Time) {
         let place = self.sent.partition_point(|b| b.end < end);
         let packet = self.begin_of(place);
         if let Some(buffer) = self.sent.get_mut(place) {

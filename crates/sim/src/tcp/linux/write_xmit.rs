@@ -285,10 +285,7 @@ impl Sender {
         self.cold.bursts = (start, end - start);
         let departure = self.departure(now);
         if let Some(q) = self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut()) {
-            q.split_sent(start);
-            q.split_sent(end);
-            q.join_sent(start, end);
-            q.sent_again(end, departure);
+            q.resend((start, end), departure);
             q.begin_burst(if count > 1 { end } else { u64::MAX });
         }
         for index in first..first + count {

@@ -383,8 +383,8 @@ impl Receiver {
         exceeds && is_wide
     }
 
-    /// Sends the withheld ACKs if `p`, which begins at offset `start` and is about to be processed, belongs to none of the two blocks that they report. No ACK is
-    /// scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
+    /// Sends the withheld ACKs if `p`, which begins at offset `start` and is about to be processed, belongs to none of the two blocks that they
+    /// report. No ACK is scheduled for this segment then (tcp_sack_new_ofo_skb, tcp_sack_compress_send_ack).
     pub(super) fn flush_compressed_acks(&mut self, c: &TcpConfig, start: i64, p: &Packet, out: &mut impl Wire) {
         let len = u64::from(p.len);
         let held = self.linux.as_ref().is_some_and(|a| a.comp.is_holding());

@@ -79,15 +79,11 @@ impl Sender {
                 self.validate_cwnd(c, full);
             }
         } else if let Some(last) = last {
-            let (departure, written) = (self.departure(now), self.stream.written());
+            let departure = self.departure(now);
             if let (Some(s), Some(q)) = (&self.loss.sack, self.tx.send_buffer.as_mut().and_then(|b| b.queue_mut())) {
                 // tcp_send_loss_probe cuts off the last segment.
                 let segment = s.board.get(last);
-                // The length of a buffer does not include a FIN.
-                let end = if segment.start < written { segment.end().min(written) } else { segment.end() };
-                q.split_sent(segment.start);
-                q.split_sent(end);
-                q.sent_again(end, departure);
+                q.resend((segment.start, segment.end()), departure);
             }
             self.retransmit_as_probe(c, now, last, out);
         }
