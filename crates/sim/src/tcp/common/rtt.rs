@@ -14,7 +14,9 @@ pub struct Rtt {
     /// RTO without back-off.
     pub(in crate::tcp) base_rto: Time,
     /// Number of doublings in force.
-    backoff: u32,
+    backoff: u16,
+    /// True if there was a sample since the last tail loss probe. At the start of a connection, the handshake counts as one.
+    sampled_since_probe: bool,
     deviation: Deviation,
 }
 
@@ -101,13 +103,13 @@ impl Rtt {
 
     /// Doubles the timeout.
     pub fn back_off(&mut self) {
-        self.backoff += 1;
+        self.backoff = self.backoff.saturating_add(1);
     }
 
     /// Number of doublings of the timeout in force.
     #[inline(always)]
     pub fn backoff(&self) -> u32 {
-        self.backoff
+        self.backoff.into()
     }
 
     /// Before any sample.
@@ -122,6 +124,7 @@ impl Rtt {
             min: TimeOrNever::NEVER,
             base_rto: initial.min(c.rto_max),
             backoff: 0,
+            sampled_since_probe: true,
             deviation: Deviation::default(),
         }
     }
@@ -144,9 +147,20 @@ impl Rtt {
         self.sample_of(c, rtt, rtt, sent);
     }
 
+    /// Notes that a tail loss probe was sent.
+    pub(in crate::tcp) fn on_probe(&mut self) {
+        self.sampled_since_probe = false;
+    }
+
+    /// Returns true if there was a sample since the last probe, or if no probe was sent.
+    pub(in crate::tcp) fn is_sampled_since_probe(&self) -> bool {
+        self.sampled_since_probe
+    }
+
     /// Takes a sample of several segments: the oldest counts, except that the smallest RTT is that of the newest.
     #[inline(always)]
     pub(in crate::tcp) fn sample_of(&mut self, c: &TcpConfig, rtt: Time, newest: Time, sent: Sent) {
+        self.sampled_since_probe = true;
         self.min = self.min.min(newest.into());
         let before = self.srtt.get();
         let srtt = smooth(c, before, rtt);
@@ -219,7 +233,7 @@ impl Rtt {
     /// The timeout in force, back-off included.
     #[inline]
     pub fn rto(&self, c: &TcpConfig) -> Time {
-        self.doubled(c, self.backoff)
+        self.doubled(c, self.backoff())
     }
 
     /// The timeout, doubled `times`.

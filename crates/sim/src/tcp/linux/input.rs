@@ -81,7 +81,7 @@ impl Sender {
         }
         if probe_lost && self.loss.ca_state() < CaState::Recovery {
             // tcp_process_tlp_ack comes before tcp_fastretrans_alert: it reduces the current window of a reduction in progress.
-            self.on_probe_loss(c);
+            self.on_probe_loss(c, ack);
         }
         let partial = self.loss.ca_state() == CaState::Recovery && self.stream.snd_una() < self.cold.recover;
         // tcp_try_undo_dsack keeps the loss marks, tcp_try_undo_loss clears them.

@@ -42,7 +42,7 @@ impl Sender {
             self.leave_episode(c);
         }
         if probe_lost && self.loss.ca_state() < CaState::Cwr {
-            self.on_probe_loss(c);
+            self.on_probe_loss(c, ack);
         }
         self.count_dupacks(ack, &info);
         let in_network = self.pipe();

@@ -288,9 +288,9 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.take_rtt(c, rtt);
         }
-        // RFC 6298 section 5 keeps the back-off until a new sample. Linux ends it with any progress, and so do senders that count consecutive
-        // timeouts. With timestamps every advance is a sample.
-        if rtt.is_some() || c.recovery == forebay_experiment::transport::Recovery::Rack || c.probe_after > 0 {
+        // RFC 6298 section 5 keeps the back-off until a new sample. Senders that count consecutive timeouts end it with any progress. With timestamps
+        // every advance is a sample.
+        if rtt.is_some() || c.probe_after > 0 {
             self.rtt.reset_backoff();
         }
         rtt

@@ -1,11 +1,12 @@
 //! Tail loss probes and the reordering timer (RFC 8985 sections 6.2 and 7), as far as both stacks agree. Their state is in `common/rack.rs`.
 
 use super::{CaState, Sender};
-use crate::cc::{Event, Trigger};
+use crate::cc::{Ack, Event, Trigger};
 use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
+use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
 use std::num::NonZeroU64;
 
@@ -21,6 +22,9 @@ impl Sender {
     }
 
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
+    //# Second, the sender has obtained an RTT measurement since the last loss probe transmission or the start of the
+    //# connection, whichever was later.
+    //= https://www.rfc-editor.org/rfc/rfc8985#section-7.3
     //# If both conditions are met, then the sender SHOULD transmit a previously unsent data segment, if one exists and
     //# the receive window allows, and increment the FlightSize accordingly.
     /// Handles the probe timer (section 7.3): sends new data if there is any, else the last segment again.
@@ -30,8 +34,11 @@ impl Sender {
                 // tcp_send_loss_probe: one at a time.
                 return self.rearm_rto(c, now);
             }
-        } else if self.loss.ca_state() >= CaState::Recovery || self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0) {
-            // There are holes now, and recovery repairs them.
+        } else if self.loss.ca_state() >= CaState::Recovery
+            || self.loss.sack.as_ref().is_some_and(|s| s.board.sacked_segs > 0)
+            || !self.rtt.is_sampled_since_probe()
+        {
+            // There are holes now, and recovery repairs them; or there was no sample since the last probe (section 7.3).
             return self.arm_rto(c, now);
         }
         if let Some(q) = &mut self.tx.tsq {
@@ -91,6 +98,7 @@ impl Sender {
             s.rack.probe_end = NonZeroU64::new(self.stream.snd_nxt());
             s.rack.probe_is_retx = !fresh;
         }
+        self.rtt.on_probe();
         self.arm_rto(c, now);
     }
 
@@ -116,8 +124,10 @@ impl Sender {
     //= https://www.rfc-editor.org/rfc/rfc8985#section-7.4.2
     //# (Invoke congestion control to react to the loss event the probe has repaired)
     /// Reduces the window as for any loss, after a probe repaired the loss of the tail (section 7.4.2).
-    pub(in crate::tcp) fn on_probe_loss(&mut self, c: &TcpConfig) {
-        let before = self.reduction_base(c);
+    pub(in crate::tcp) fn on_probe_loss(&mut self, c: &TcpConfig, ack: &Ack) {
+        // RFC 5681 equation (4) uses the flight at the loss, which includes the data that this ACK has removed.
+        let delivered = if c.ssthresh_from == SsthreshFrom::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
+        let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
         if let Some(s) = &mut self.loss.sack {
             s.episode.undo.forbid();
         }
