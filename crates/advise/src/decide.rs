@@ -151,6 +151,7 @@ mod tests {
             completed: 100,
             stalled: ((0, 100), (0, 100)),
             objection: None,
+            at_least: false,
             open: false,
             values: vec![value],
             logs: vec![(value / today).ln(), (value / today).ln() - 0.01],

@@ -14,6 +14,16 @@ pub(crate) fn times(f: f64) -> String {
     if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") }
 }
 
+/// A value of a goal, as `≥ 5 ms` if it is a lower bound.
+pub(crate) fn cell(value: f64, goal: Goal, at_least: bool) -> String {
+    format!("{}{}", if at_least { "≥ " } else { "" }, quantity(value, goal))
+}
+
+/// A value of a goal in a sentence.
+pub(crate) fn in_words(value: f64, goal: Goal, at_least: bool) -> String {
+    format!("{}{}", if at_least { "at least " } else { "" }, quantity(value, goal))
+}
+
 /// Formats a time, rate or fraction with three digits, as results are printed.
 pub(crate) fn quantity(value: f64, goal: Goal) -> String {
     let unit = match goal {

@@ -66,6 +66,7 @@ fn robust(a: &Advice, r: &Robust) -> Json {
         Tried::Measured(o) => Some(json!({
             "network": name,
             "value": o.value,
+            "at_least": o.at_least,
             "today": o.today,
             "gain": o.gain(a.objective.goal),
             "worse": o.is_worse(a.objective.goal),

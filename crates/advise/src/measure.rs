@@ -69,6 +69,16 @@ impl ClassNumbers {
         self.oldest > self.slowest
     }
 
+    /// Returns true if the value of the goal is a lower bound: it is, or contains, the time so far of a message that the end of the runs cut off.
+    pub(crate) fn is_at_least(&self, goal: Goal) -> bool {
+        match goal {
+            Goal::P50 | Goal::P99 | Goal::P999 => self.is_cut() && self.value(goal).is_some_and(|v| v > self.slowest),
+            Goal::Mean => self.is_cut(),
+            Goal::Completion => self.unfinished() > 0,
+            Goal::DeadlineMisses | Goal::Goodput => false,
+        }
+    }
+
     /// Returns true if the runs cannot show that messages take at most `limit` seconds: the end cut off the longest times, and fewer than half of the
     /// messages started that long before it.
     pub(crate) fn is_open(&self, limit: f64) -> bool {

@@ -125,6 +125,8 @@ pub struct Entry {
     pub assessment: Assessment,
     /// Change of the objective.
     pub objective: Option<Change>,
+    /// True if the value of the objective is a lower bound.
+    pub at_least: bool,
     /// Change of the median of the class to improve, if the objective is another figure of its times.
     pub median: Option<Change>,
     /// Effects on other classes.
@@ -261,6 +263,7 @@ pub(crate) fn compare(objective: &Objective, classes: &[String], runs: &Compared
         caveat: about.caveat,
         assessment,
         objective: change,
+        at_least: ClassNumbers::pool(&after[..seeds], own).is_at_least(objective.goal),
         median: Some(Goal::P50)
             .filter(|_| matches!(objective.goal, Goal::P99 | Goal::P999))
             .and_then(|g| Change::of(&pairs(own, g))),

@@ -36,6 +36,8 @@ pub struct Outcome {
     pub stalled: ((usize, usize), (usize, usize)),
     /// Reason against the change in this network, if any.
     pub objection: Option<String>,
+    /// True if the value of the objective is a lower bound.
+    pub at_least: bool,
     /// True if the runs are too short to show that the limit of the objective is kept.
     pub open: bool,
     /// Values of each seed.
@@ -64,6 +66,7 @@ impl Outcome {
             completed: is.completed,
             stalled: ((was.stalled, was.started), (is.stalled, is.started)),
             objection: starved.map(|c| format!("{} starves", classes[c])),
+            at_least: is.is_at_least(goal),
             open: objective.limit.as_ref().is_some_and(|(limit, _)| is_time(goal) && is.is_open(*limit)),
             values: pairs.iter().map(|p| p.1).collect(),
             logs: logs.collect(),
@@ -192,6 +195,11 @@ impl Robust {
         self.outcomes().any(|o| o.open)
     }
 
+    /// Returns true if the value of the objective in some network is a lower bound.
+    pub(crate) fn is_at_least(&self) -> bool {
+        self.outcomes().any(|o| o.at_least)
+    }
+
     /// Returns true if the effect is known in all networks that were tried, and worse than today's in none.
     pub(crate) fn holds(&self, goal: Goal) -> bool {
         self.unknown().next().is_none() && self.worse_in(goal).is_empty()
@@ -268,6 +276,7 @@ mod tests {
                 completed: 10,
                 stalled: ((0, 10), (0, 10)),
                 objection: None,
+                at_least: false,
                 open: false,
                 values: vec![*value],
                 logs: vec![(value / today).ln()],

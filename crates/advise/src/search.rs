@@ -169,12 +169,15 @@ pub fn advise(request: &Request, stop: &AtomicBool, watcher: &mut dyn Watcher) -
     let Field { today: now, changes: kept, .. } = field;
 
     let (today, mut entries) = finals(&mut trial, own, now, kept)?;
-    // Neither the present network nor the change that would be recommended may rest on cut times.
+    // Neither the present network nor the change that would be recommended may rest on times that the end of the runs cut off. If the present
+    // network's times are cut off, a change that is better is better all the more.
     let chosen =
         decide(&objective, (own, MATERIAL, short.is_some()), &today, &entries).0.and_then(|i| entries[i].robust.as_ref());
     let open = today.robust.as_ref().into_iter().chain(chosen).any(Robust::is_open);
     let limit = objective.limit.as_ref().filter(|_| open).map(|(_, limit)| TooShort::Limit { limit: limit.clone() });
-    let short = short.or(limit);
+    let at_least = chosen.or(today.robust.as_ref()).is_some_and(Robust::is_at_least);
+    let timeout = too_short(&variant.echo).filter(|_| at_least);
+    let short = short.or(limit).or(timeout);
     let (recommended, reason) = decide(&objective, (own, MATERIAL, short.is_some()), &today, &entries);
     let other = |equal: f64| {
         let (choice, _) = decide(&objective, (own, equal, short.is_some()), &today, &entries);

@@ -2,7 +2,7 @@
 
 use crate::decide::Reason;
 use crate::evidence::MATERIAL;
-use crate::format::{factor, quantity, times};
+use crate::format::{factor, in_words, quantity, times};
 use crate::rank::{Assessment, Change, Entry, Price};
 use crate::robustness::{Outcome, Robust};
 use crate::search::{Advice, TooShort};
@@ -75,7 +75,7 @@ fn first_step(a: &Advice, e: &Entry) -> Option<String> {
     Some(format!(
         "First step, with less effort: {}. It is worse than today in no network tried: at worst {} with `{}` (as it is {}).",
         e.name,
-        quantity(o.value, goal),
+        in_words(o.value, goal, o.at_least),
         a.variations[worst],
         quantity(o.today, goal)
     ))
@@ -140,7 +140,7 @@ fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
     let at = |i: usize| -> Option<String> {
         let o = robust.outcome(i)?;
         let name = &a.variations[i];
-        Some(format!("{} with `{name}` (as it is {})", quantity(o.value, goal), quantity(o.today, goal)))
+        Some(format!("{} with `{name}` (as it is {})", in_words(o.value, goal, o.at_least), quantity(o.today, goal)))
     };
     let (known, worse) = (robust.outcomes().count(), robust.worse_in(goal).len());
     let holds = match worse {
@@ -176,7 +176,7 @@ fn alternatives(a: &Advice, best: &Entry) -> Vec<String> {
         found.extend(largest.map(|(ratio, i)| (ratio, i, e)));
     }
     found.sort_by(|x, y| y.0.total_cmp(&x.0));
-    let value = |r: &Robust, i: usize| r.outcome(i).map_or(String::new(), |o| quantity(o.value, goal));
+    let value = |r: &Robust, i: usize| r.outcome(i).map_or(String::new(), |o| in_words(o.value, goal, o.at_least));
     let against = |e: &Entry| -> String {
         let Some(r) = &e.robust else { return String::new() };
         if let Some((i, text)) = r.objection() {
@@ -210,7 +210,8 @@ fn nothing(a: &Advice) -> Vec<String> {
     let tried = a.entries.len();
     let worst = a.today.robust.as_ref().and_then(|r| {
         let (worst, _) = r.extremes(a.objective.goal)?;
-        let value = quantity(r.outcome(worst)?.value, a.objective.goal);
+        let outcome = r.outcome(worst)?;
+        let value = in_words(outcome.value, a.objective.goal, outcome.at_least);
         Some((value, a.variations[worst].as_str()))
     });
     let mut out = Vec::new();
@@ -232,7 +233,7 @@ fn nothing(a: &Advice) -> Vec<String> {
     let best = a.entries.iter().filter_map(|e| Some((e, e.robust.as_ref()?))).min_by(|x, y| x.1.regret.total_cmp(&y.1.regret));
     if let Some((e, r)) = best {
         let (goal, now) = (a.objective.goal, a.today.robust.as_ref());
-        let known = |o: Option<&Outcome>| o.map_or_else(|| "unknown".into(), |o| quantity(o.value, goal));
+        let known = |o: Option<&Outcome>| o.map_or_else(|| "unknown".into(), |o| in_words(o.value, goal, o.at_least));
         let i = r.regret_in;
         let now = known(now.and_then(|n| n.outcome(i)));
         let reason = match r.objection() {

@@ -1,6 +1,6 @@
 //! Tables of an advice for the terminal: all changes, and the best ones in each network.
 
-use crate::format::{factor, quantity, times};
+use crate::format::{cell, factor, quantity, times};
 use crate::rank::{Assessment, Entry};
 use crate::robustness::Tried;
 use crate::search::Advice;
@@ -20,7 +20,7 @@ pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
     };
     let (value, change) = e.objective.map_or(("-".into(), "-".into()), |c| {
         let interval = c.shown().map_or(String::new(), |(low, high)| format!(" ({} to {})", factor(low), factor(high)));
-        (quantity(c.after, goal), format!("{}{interval}", factor(c.factor())))
+        (cell(c.after, goal, e.at_least), format!("{}{interval}", factor(c.factor())))
     });
     let mut out = vec![value, change, verdict];
     out.extend(worst_and_best(a, e));
@@ -48,8 +48,8 @@ fn worst_and_best(a: &Advice, e: &Entry) -> [String; 3] {
     let Some(robust) = &e.robust else { return ["".into(), "".into(), "".into()] };
     let Some((worst, best)) = robust.extremes(goal) else { return ["".into(), "".into(), "".into()] };
     let at = |i: usize| {
-        let value = robust.outcome(i).map_or(f64::NAN, |o| o.value);
-        format!("{} {}", quantity(value, goal), a.variations[i])
+        let value = robust.outcome(i).map_or_else(String::new, |o| cell(o.value, goal, o.at_least));
+        format!("{value} {}", a.variations[i])
     };
     let complete = robust.tried.iter().all(|t| t.outcome().is_some());
     let loss = match robust.objection() {
@@ -132,7 +132,7 @@ pub(crate) fn network_rows(a: &Advice, all: bool) -> (Vec<String>, Vec<(String, 
         Some(Tried::Unknown(_)) => "not allowed".into(),
         Some(Tried::Measured(o)) => {
             let mark = if o.is_worse(goal) { " !" } else { "" };
-            format!("{}{mark}", quantity(o.value, goal))
+            format!("{}{mark}", cell(o.value, goal, o.at_least))
         }
     };
     let heads = columns.iter().map(|(name, _)| name.clone()).collect();
