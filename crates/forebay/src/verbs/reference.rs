@@ -1,9 +1,10 @@
 //! Keys of a scenario, read from the reference (`docs/reference/scenario.md`) and from the registries.
 
-use std::collections::HashSet;
-
 /// The reference. Its sections about registries are generated from them.
 const REFERENCE: &str = include_str!("../../../../docs/reference/scenario.md");
+
+/// Table of the keys that are in no table of a scenario.
+const SCENARIO: &str = "the scenario";
 
 /// A key in one place.
 pub(super) struct Entry {
@@ -22,10 +23,14 @@ impl Entry {
         words.into_iter().any(|w| w == word || w.strip_suffix('s') == Some(word))
     }
 
+    /// Its table of the scenario, without those inside it: `transport` of `[[transport.group]]`.
+    fn table(&self) -> &str {
+        self.place.trim_start_matches('[').split([']', '.']).next().unwrap_or_default()
+    }
+
     /// True if it is a key of the table `table` of a scenario, such as `observe`.
     fn is_of_table(&self, table: &str) -> bool {
-        let place = self.place.trim_start_matches('[');
-        self.place.starts_with('[') && place.split([']', '.']).next() == Some(table)
+        self.place.starts_with('[') && self.table() == table
     }
 }
 
@@ -59,18 +64,17 @@ pub(super) fn everything() -> Vec<Entry> {
         if let Some((place, key)) = chooses(section.usage) {
             let names: Vec<&str> = section.items.iter().map(|i| i.name).collect();
             let list = section.title.rsplit(' ').next().unwrap_or(section.title);
+            let more = format!("`forebay list {list}` describes each, `forebay explain NAME` one with its parameters");
             // The text of the reference stays, and gets the names.
-            let known = all.iter_mut().find(|e| e.key == key && e.place == place);
-            let meaning = format!(
-                "one of the {}; `forebay list {list}` describes each, `forebay explain NAME` one with its parameters",
-                section.title
-            );
-            match known {
+            match all.iter_mut().find(|e| e.key == key && e.place == place) {
                 Some(e) => {
-                    e.meaning = format!("{meaning}; {}", e.meaning);
+                    e.meaning = format!("{}; {more}", e.meaning);
                     e.legal = names.join(", ");
                 }
-                None => all.push(Entry { place, key, legal: names.join(", "), default: String::new(), meaning }),
+                None => {
+                    let meaning = format!("one of the {}; {more}", section.title);
+                    all.push(Entry { place, key, legal: names.join(", "), default: String::new(), meaning });
+                }
             }
         }
         for (item, p) in section.items.iter().flat_map(|i| i.params.iter().map(move |p| (i, p))) {
@@ -89,30 +93,31 @@ pub(super) fn everything() -> Vec<Entry> {
 fn chooses(usage: &str) -> Option<(String, String)> {
     let (before, after) = usage.split_once(" = ")?;
     let end = after.trim_start_matches("\"...\"").trim();
-    let (place, key) = before.rsplit_once(' ').unwrap_or(("the scenario", before));
+    let (place, key) = before.rsplit_once(' ').unwrap_or((SCENARIO, before));
     let place = if end.starts_with("of a ") { end.trim_start_matches("of a ") } else { place };
     // Tables and mixtures of sizes are written in braces.
     let place = if place == "{" { "sizes" } else { place };
     key.chars().all(|c| c.is_alphanumeric() || c == '-').then(|| (place.to_owned(), key.to_owned()))
 }
 
-/// Keys of the examples that have a comment, and of the tables whose columns begin with `key` and `legal` and end with `meaning`.
+/// Keys of the tables whose columns begin with `key` and `legal` and end with `meaning`.
 fn entries(reference: &str) -> Vec<Entry> {
     let (mut all, mut place, mut within) = (Vec::new(), String::new(), String::new());
-    // Inside an example: the table of the scenario.
-    let mut table: Option<String> = None;
+    let mut in_example = false;
     let mut heads: Vec<String> = Vec::new();
     for line in reference.lines() {
         if line.starts_with("```") {
-            table = (line.starts_with("```toml") && table.is_none()).then(|| "the scenario".to_owned());
+            in_example = !in_example;
             continue;
         }
-        if let Some(table) = &mut table {
-            example(line, table, &mut all);
+        if in_example {
             continue;
         }
         if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
             (place, within) = (plain(title), String::new());
+            if place.eq_ignore_ascii_case(SCENARIO) {
+                SCENARIO.clone_into(&mut place);
+            }
         } else if !line.starts_with('|') && !line.is_empty() {
             within = plain(line);
         }
@@ -144,39 +149,34 @@ fn entries(reference: &str) -> Vec<Entry> {
             });
         }
     }
-    // Keys that several examples explain.
-    let mut seen = HashSet::new();
-    all.retain(|e: &Entry| !e.legal.starts_with("such as") || seen.insert((e.place.clone(), e.key.clone())));
     all
 }
 
-/// Reads a line of an example: a table's head, or a key with its meaning behind it.
-fn example(line: &str, table: &mut String, all: &mut Vec<Entry>) {
-    let (code, meaning) = line.split_once('#').unwrap_or((line, ""));
-    let code = code.trim();
-    if code.starts_with('[') && code.ends_with(']') && !code.contains('=') {
-        *table = code.to_owned();
-    } else if let Some((key, value)) = code.split_once(" = ")
-        && !meaning.is_empty()
-    {
-        // Keys below [sweep] are paths of the file: only its own keys are explained.
-        let key = plain(key);
-        let own = !key.contains('.');
-        let entry = Entry {
-            place: table.clone(),
-            key,
-            legal: format!("such as {}", value.trim()),
-            default: String::new(),
-            meaning: plain(meaning),
-        };
-        all.extend(own.then_some(entry));
+/// Text of the links `[text](target)` instead of the links.
+fn without_links(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        match (before.rfind('['), after.split_once(')')) {
+            (Some(begin), Some((_, behind))) => {
+                out += &before[..begin];
+                out += &before[begin + 1..];
+                rest = behind;
+            }
+            _ => {
+                out += before;
+                out += "](";
+                rest = after;
+            }
+        }
     }
+    out + rest
 }
 
-/// Text without the markup of Markdown: code spans, emphasis (pairs of `*` and `**`), escaped bars of tables. An asterisk between blanks, as in a
-/// product, one in a code span, and one without a partner are text.
+/// Text without the markup of Markdown: code spans, emphasis (pairs of `*` and `**`), links, escaped bars of tables. An asterisk between blanks, as in
+/// a product, one in a code span, and one without a partner are text.
 fn plain(text: &str) -> String {
-    let text = text.replace("\\|", "|");
+    let text = without_links(&text.replace("\\|", "|"));
     let mut kept: Vec<char> = Vec::new();
     // Runs of asterisks that may begin an emphasis: index in `kept`, and length.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -213,6 +213,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     /// Every key of the registries is found.
     #[test]
@@ -304,6 +305,8 @@ mod tests {
             ("a ** b ** c", "a ** b ** c"),
             ("*unfinished, a * b", "*unfinished, a * b"),
             ("`[[x]]` \\| snake_case_name __x__", "[[x]] | snake_case_name __x__"),
+            ("as [a page](../how-to/a.md) and [another](b.md#c) say", "as a page and another say"),
+            ("seeds = [1, 2] (a list), [x](y", "seeds = [1, 2] (a list), [x](y"),
             ("", ""),
         ] {
             assert_eq!(plain(markdown), text);
