@@ -83,7 +83,7 @@ pub(crate) fn sentence(
             // No difference is shown, and none is excluded.
             let each: Vec<String> =
                 std::iter::once(&s.best).chain(&s.tied).map(|i| format!("{} {}", name(data, *i), text(*i))).collect();
-            format!("Too few runs to compare the {}: {}; {}{open}.", t.phrase, list(&each), d.words(seeds))
+            format!("Too few runs to rank the {}: {}; {}{open}.", t.phrase, list(&each), d.words(seeds))
         } else if s.has_intervals {
             let each = match names.len() {
                 _ if range.contains(" to ") => "",
@@ -110,10 +110,12 @@ pub(crate) fn sentence(
         let range = if low == high { low } else { format!("{low} to {high}") };
         return format!("The {} is nearly the same: {range}.", t.phrase);
     }
-    // Small differences are no ranking, however sure they are.
-    let near = |i: &usize| cells[*i].is_some_and(|c| !c.at_least || c.tight) && (value(i) - best).abs() <= SMALL * best.abs();
-    let (alike, worse): (Vec<usize>, Vec<usize>) = s.worse.iter().copied().partition(near);
-    let (alike, worse) = if worse.is_empty() { (Vec::new(), s.worse.clone()) } else { (alike, worse) };
+    // Small differences are no ranking, however sure they are, and a bound close to the best value does not state one.
+    let is_bound = |i: &usize| cells[*i].is_some_and(|c| c.at_least && !c.tight);
+    let close = |i: &usize| (value(i) - best).abs() <= SMALL * best.abs();
+    let (bounds, worse): (Vec<usize>, Vec<usize>) = s.worse.iter().copied().partition(|i| is_bound(i) && close(i));
+    let (alike, worse): (Vec<usize>, Vec<usize>) = worse.into_iter().partition(close);
+    let (alike, worse) = if worse.is_empty() && bounds.is_empty() { (Vec::new(), alike) } else { (alike, worse) };
     let word = if less { "lowest" } else { "highest" };
     // With the interval, where the statement needs it.
     let spread = |i: usize| cells[i].map_or_else(String::new, |c| c.spread_in(unit));
@@ -122,7 +124,9 @@ pub(crate) fn sentence(
     // Multiples of an index between 0 and 1 are meaningless.
     let index = unit == Dimension::Ratio && !less;
     let comparable = best > 0.0 && !index && worse.iter().all(|b| value(b) > 0.0);
-    if worse.len() > MAX_NAMED {
+    if worse.is_empty() {
+        // Every other value is a bound, or nearly equal.
+    } else if worse.len() > MAX_NAMED {
         let (first, last) = (worse[0], worse[worse.len() - 1]);
         out += &format!(", against {} to {} of {} others", text(first), text(last), worse.len());
     } else if comparable {
@@ -148,6 +152,11 @@ pub(crate) fn sentence(
     if !alike.is_empty() {
         let names: Vec<String> = alike.iter().map(|i| format!("{} ({})", name(data, *i), text(*i))).collect();
         out += &format!("; nearly equal: {}", list(&names));
+    }
+    if !bounds.is_empty() {
+        let names: Vec<String> = bounds.iter().map(|i| format!("{} ({})", name(data, *i), text(*i))).collect();
+        let s = if bounds.len() == 1 { "s" } else { "" };
+        out += &format!("; {} exceed{s} it by an unknown amount", list(&names));
     }
     if !s.tied.is_empty() {
         let names: Vec<String> = s.tied.iter().map(|l| format!("{} ({}{})", name(data, *l), text(*l), spread(*l))).collect();
@@ -234,8 +243,12 @@ impl Difference {
             n if n <= MOST_RUNS => format!("about {} runs (--runs) would decide", number(n)),
             _ => format!("more than {} runs would be needed to decide", number(MOST_RUNS)),
         };
-        let how = if self.few { format!("in {seeds} runs the difference is") } else { "the difference is".to_owned() };
-        format!("{how} between {} and {}; {runs}", part(self.low), part(self.high))
+        let how = if self.few {
+            format!("in {seeds} runs the difference ranges")
+        } else {
+            "the interval of the difference is".to_owned()
+        };
+        format!("{how} from {} to {}; {runs}", part(self.low), part(self.high))
     }
 }
 
@@ -287,9 +300,9 @@ fn unknown(data: &Data, s: &Ranking, cells: &[Option<Cell>], seeds: usize, text:
     let mut out = String::new();
     if !less.is_empty() {
         out += &format!(
-            "; {} {} still running at the end and may be lower",
+            "; {} cannot be ranked: {} still running at the end",
             named(&less),
-            if less.len() == 1 { "was" } else { "were" }
+            if less.len() == 1 { "it was" } else { "they were" }
         );
     }
     if !more.is_empty() {

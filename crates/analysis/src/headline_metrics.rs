@@ -24,7 +24,7 @@ pub(crate) const BY_TRAFFIC: &[&[HeadlineMetric]] = &[
         metric("query_message_p99_s", Better::Less, "99th percentile of the completion times of messages in queries"),
         metric("qct_p99_s", Better::Less, "99th percentile of query completion times"),
     ],
-    &[metric(MISSED, Better::Less, "fraction of late messages")],
+    &[metric(MISSED, Better::Less, "fraction of missed deadlines")],
     &[metric(MAKESPAN, Better::Less, "time until all messages are complete (makespan)")],
     &[
         metric("fct_small_p99_s", Better::Less, "99th percentile of completion times of messages up to 100 KB"),

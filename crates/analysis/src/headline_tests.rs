@@ -130,7 +130,7 @@ fn few_seeds_give_no_ranking() {
     let d = with_runs(networks(&[("a", &wide(&[0.06, 0.062])), ("b", &wide(&[0.4, 1.2]))]), 2);
     assert_eq!(
         sentences(&d)[0],
-        "Too few runs to compare the 99th percentile of query completion times: a 61 ms and b 800 ms; in 2 runs the difference is between \
+        "Too few runs to rank the 99th percentile of query completion times: a 61 ms and b 800 ms; in 2 runs the difference is between \
          +567 % and +1835 %; about 3 runs (--runs) would decide."
     );
 }
@@ -139,10 +139,10 @@ fn few_seeds_give_no_ranking() {
 fn one_seed_is_noted() {
     let d = with_runs(networks(&[("a", &[("deadlines_missed", &[0.1])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     let output = sentences(&d);
-    assert_eq!(output[0], "**a** has the lowest fraction of late messages: **10 %**, **2 times** less than b (20 %).");
+    assert_eq!(output[0], "**a** has the lowest fraction of missed deadlines: **10 %**, **2 times** less than b (20 %).");
     assert!(output[1].contains("Only one seed"), "{output:?}");
     let same = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.0])])]), 1);
-    assert_eq!(sentences(&same)[0], "a and b have the same fraction of late messages: 0 %.");
+    assert_eq!(sentences(&same)[0], "a and b have the same fraction of missed deadlines: 0 %.");
     // No ratio to zero.
     let none = with_runs(networks(&[("a", &[("deadlines_missed", &[0.0])]), ("b", &[("deadlines_missed", &[0.2])])]), 1);
     assert!(sentences(&none)[0].ends_with("**0 %**, against 20 % of b."), "{:?}", sentences(&none));
@@ -193,7 +193,7 @@ fn groups_compare_across_variants() {
         }
     }
     let output = sentences(&with_runs(d, 2));
-    assert!(output[0].starts_with("For **old**: **x/old** has the lowest fraction of late messages: **10 %**"), "{output:?}");
+    assert!(output[0].starts_with("For **old**: **x/old** has the lowest fraction of missed deadlines: **10 %**"), "{output:?}");
     assert!(output[1].starts_with("For **new**: **x/new**"), "{output:?}");
 }
 
@@ -296,7 +296,7 @@ fn groups_compare_by_position() {
         d.subjects.push(subject("udp", n, &[]));
     }
     let output = sentences(&with_runs(d, 1));
-    assert!(output[0].starts_with("**reno** has the lowest fraction of late messages"), "{output:?}");
+    assert!(output[0].starts_with("**reno** has the lowest fraction of missed deadlines"), "{output:?}");
 
     let mut d = Data::default();
     d.networks.push(Network { groups: 2, ..Network::default() });

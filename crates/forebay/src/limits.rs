@@ -330,7 +330,7 @@ fn cost(f: &Forecast, threads: usize) -> String {
     // On a busy machine a second of processor time takes longer than one on the clock.
     let shared = if f.share < SHARED {
         format!(
-            " ({} of processor time; other programs leave {:.0} % of a processor for each thread now)",
+            " ({} of processor time; under the present load each thread gets {:.0} % of a core)",
             clock(f.busy),
             100.0 * f.share
         )

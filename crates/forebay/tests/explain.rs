@@ -134,7 +134,7 @@ fn idle_connections_name_application_or_peer() {
     let scratch = Scratch::new("explain-idle");
     for (name, workload, flow, why) in [
         ("trains", "kind = \"on-off\"\nsizes = \"100KB\"\ngaps = \"10ms\"", "3", "its application wrote nothing"),
-        ("requests", "kind = \"requests\"\nresponse = \"20KB\"\nthink = \"5ms\"", "3", "its peer requested nothing"),
+        ("requests", "kind = \"requests\"\nresponse = \"20KB\"\nthink = \"5ms\"", "3", "its peer sent no request"),
     ] {
         scratch.file(&format!("{name}.toml"), &traffic(workload));
         assert!(forebay(&scratch.0, &["run", &format!("{name}.toml"), "--quiet", "--out", name]).status.success());

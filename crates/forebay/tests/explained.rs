@@ -411,7 +411,7 @@ fn idle_ends(first: &str, dir: &Path) -> (usize, Vec<String>) {
         let class = between(one, "connections of ", " for ").unwrap_or_default();
         let Some((variant, id)) = busiest_connection(dir, class) else { continue };
         let explained = text(&forebay(dir, &["explain", "out", "--flow", &id.to_string(), "--variant", &variant]).stdout);
-        let why = if one.contains("peer limits") { "its peer requested nothing" } else { "its application wrote nothing" };
+        let why = if one.contains("peer limits") { "its peer sent no request" } else { "its application wrote nothing" };
         compared += 1;
         if !explained.contains(why) {
             wrong.push(format!("{one}\n{explained}"));

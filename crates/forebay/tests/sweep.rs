@@ -296,7 +296,7 @@ fn checked_before_anything_runs() {
 
     let list = s.ok(&["run", "s.toml", "--dry-run"]);
     assert!(list.starts_with("0\tsenders=1 rto-min=10ms buffer=20pkt mss=500\t\n"), "{list}");
-    assert!(list.ends_with("12 points, 48 runs, 48 to run into out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
+    assert!(list.ends_with("12 points, 48 runs, 48 missing; results: out/small-sweep\n") && !s.0.join("out").exists(), "{list}");
     let printed =
         s.ok(&["run", "s.toml", "--runs", "1", "--sweep", "topology.senders=[2]", "--metrics", "drops,utilization,timeouts"]);
     // Best and worst are ranked by goodput, regardless of the columns.
@@ -309,7 +309,7 @@ fn checked_before_anything_runs() {
             && !table.contains("goodput"),
         "{printed}"
     );
-    assert!(s.ok(&["run", "s.toml", "--dry-run"]).ends_with("48 runs, 40 to run into out/small-sweep\n"));
+    assert!(s.ok(&["run", "s.toml", "--dry-run"]).ends_with("48 runs, 40 missing; results: out/small-sweep\n"));
     assert!(s.ok(&["run", "s.toml", "--dry-run"]).contains("2 of 4 runs missing"));
 }
 

@@ -232,7 +232,7 @@ fn idle(f: &FlowRow, run: &Simulated) -> Option<String> {
     let mut messages: Vec<(u64, u64)> = own.map(|m| (m.start.0, m.acked.ps().unwrap_or(end))).collect();
     let (idle, whole) = idle_time(&mut messages);
     let part = idle as f64 / whole.max(1) as f64;
-    let why = if f.query_id.is_some() && !f.request { "its peer requested nothing" } else { "its application wrote nothing" };
+    let why = if f.query_id.is_some() && !f.request { "its peer sent no request" } else { "its application wrote nothing" };
     (part >= NAMED).then(|| {
         format!(
             "its connection had nothing to send for {:.1} % of {}, between {} messages: {why}",

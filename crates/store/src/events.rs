@@ -173,6 +173,7 @@ fn sentence((time, kind, link, until): &Key, event: &Event) -> Option<String> {
         "reordering" => format!("link {link} delivers some packets late, behind later ones"),
         "batching" => format!("link {link} delivers packets in batches"),
         LINK_CHANGE if event.change.is_empty() => format!("link {link} changed at {}", spaced(*time)),
+        LINK_CHANGE if *time == 0 => format!("link {link} began with {}", event.change.join(", ")),
         LINK_CHANGE => format!("link {link} changed at {} to {}", spaced(*time), event.change.join(", ")),
         "spraying" => "packets are sprayed: each packet is routed independently of its flow".to_owned(),
         _ => format!("{kind} {link} at {}", spaced(*time)),
@@ -186,8 +187,8 @@ fn spaced(ns: i64) -> String {
 
 /// A quantity with a space before its unit.
 fn with_space(text: &str) -> String {
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    format!("{} {}", &text[..at], &text[at..])
+    let at = text.find(|c: char| c.is_ascii_alphabetic() || c == '%').unwrap_or(text.len());
+    format!("{} {}", &text[..at], &text[at..]).trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn text(found: &[Found], colour: bool) -> String {
         for (title, finding) in checks {
             let (word, style, text) = match finding {
                 Finding::Works(text) => ("works   ", NAME, text),
-                Finding::Fails { wrong, .. } => ("does not", ERROR, wrong),
+                Finding::Fails { wrong, .. } => ("fails   ", ERROR, wrong),
                 Finding::Unknown(why) => ("unknown ", DIM, why),
             };
             let _ = writeln!(out, "  {}  {title:width$}  {text}", paint(colour, style, word));
@@ -104,7 +104,7 @@ mod tests {
         let text = text(&found, false);
         for line in [
             "works     gcc     gcc 12",
-            "does not  kernel  no kernel has been built",
+            "fails     kernel  no kernel has been built",
             "fix: forebay kernel build",
             "unknown   guests",
         ] {

@@ -100,7 +100,7 @@ fn faults(v: &Variant) -> Vec<String> {
         let known = if f.reroute == Time::ZERO { "at once".to_owned() } else { format!("{} later", f.reroute) };
         format!("the link of {} is down from {} {up}; switches reroute {known}", port(f.port), f.down)
     });
-    let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {:.3e}", port(c.port), 1.0 / c.bit_errors));
+    let errors = faults.corruption.iter().map(|c| format!("{} damages one bit in {}", port(c.port), grouped(1.0 / c.bit_errors)));
     let losses = faults.loss.iter().map(|l| format!("{} loses {}", port(l.port), lost(&l.loss)));
     let all = faults.failures.len() + faults.corruption.len() + faults.loss.len();
     lines.extend(failures.chain(errors).chain(losses).take(NAMED));
@@ -186,10 +186,10 @@ fn requests(kind: &WorkloadKind) -> String {
 fn traffic(kind: &WorkloadKind) -> String {
     let times = |n: &Option<u32>, what: &str| n.map_or(format!("{what} until the end"), |n| format!("{n} {what}"));
     match kind {
-        WorkloadKind::Long { pairs, size, .. } => {
-            let size = size.map_or("endless".to_owned(), |s| format!("of {} each", Bytes(s)));
-            format!("{} {size}", count(pairs.len(), "flow"))
-        }
+        WorkloadKind::Long { pairs, size, .. } => size.map_or_else(
+            || count(pairs.len(), "endless flow"),
+            |size| format!("{} of {} each", count(pairs.len(), "flow"), Bytes(size)),
+        ),
         WorkloadKind::Incast { senders, block, rounds, .. } => {
             let from = count(senders.len(), "sender");
             format!("blocks of {} from {from}, {}{}", Bytes(*block), times(rounds, "rounds"), requests(kind))

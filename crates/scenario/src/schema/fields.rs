@@ -78,7 +78,10 @@ impl<'a> Fields<'a> {
             }
             let known = || self.read.iter().map(String::as_str);
             let label = match former_keys::successor(&item.key).filter(|new| known().any(|key| key == *new)) {
-                Some(new) => format!("this key is now `{new}`"),
+                Some(new) => {
+                    sink.error(item.key_at, message, format!("this key is now `{new}`"), None);
+                    continue;
+                }
                 None => did_you_mean(&item.key, known()).unwrap_or_else(|| "unknown key".into()),
             };
             let legal = match self.read.is_empty() {

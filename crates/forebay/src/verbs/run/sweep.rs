@@ -280,6 +280,6 @@ fn list(args: &Args, scenario: &Scenario) -> Result<(), Failure> {
         let _ = writeln!(out, "{}\t{}\t{state}", point.index, point.label);
     }
     let (runs, left) = (plan.distinct().len(), missing.iter().sum::<usize>());
-    let _ = writeln!(out, "{} points, {runs} runs, {left} to run into {}", missing.len(), dir.display());
+    let _ = writeln!(out, "{} points, {runs} runs, {left} missing; results: {}", missing.len(), dir.display());
     print(&out)
 }
