@@ -265,13 +265,14 @@ mod tests {
         assert!((c.value(Goal::P99).unwrap() - 0.5).abs() < 1e-12);
         assert!((c.value(Goal::P999).unwrap() - 0.6).abs() < 1e-12);
         assert!((c.value(Goal::P50).unwrap() - 0.05).abs() < 1e-12);
+        assert!(c.is_at_least(Goal::P99) && c.is_at_least(Goal::Completion) && !c.is_at_least(Goal::P50));
         // Messages that start 0.6 s before the end cannot show that they take less than a second.
         assert!(!c.is_open(0.9) && c.is_open(1.1) && c.is_cut());
         // A young message in flight is no stall.
         let mut young = ClassNumbers::default();
         young.add(Some(0), Some(1_000_000), 60_000_000, false);
         young.add(Some(59_500_000), None, 60_000_000, false);
-        assert!(!young.is_open(0.1) && !young.is_cut());
+        assert!(!young.is_open(0.1) && !young.is_cut() && !young.is_at_least(Goal::P99));
         let mut none = ClassNumbers::default();
         assert_eq!((none.value(Goal::P99), none.value(Goal::Completion), none.value(Goal::DeadlineMisses)), (None, None, None));
         none.add(Some(0), None, 1_000_000_000, false);

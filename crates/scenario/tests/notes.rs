@@ -165,7 +165,7 @@ fn explains_and_echoes_faults() {
     for line in [
         "  packets are sprayed over all shortest paths",
         "  the link of bottleneck is down from 5ms to 20ms; switches reroute at once",
-        "  s1->sw damages one bit in 1.000e7",
+        "  s1->sw damages one bit in 10 000 000",
         "  s2->sw loses 0.1 % of its packets",
         "  s3->sw loses 1.000 % of its packets, in bursts",
     ] {

@@ -43,7 +43,7 @@ mod tests {
     use crate::cc::testing::{ACK, cut};
 
     #[test]
-    fn window_grows_by_a_and_shrinks_by_b() {
+    fn window_grows_and_shrinks() {
         let mut cc = Scalable::new(&Config { a: 0.01, b: 0.125 });
         let mut w = Window { cwnd: 16.0, ssthresh: 8.0.into() };
         cc.cong_avoid(&mut w, &Ack { grow: 2.0, ..ACK });
