@@ -244,6 +244,21 @@ fn tables_are_kept_when_asked_for() {
 }
 
 #[test]
+fn damaged_kept_tables_are_computed_again() {
+    let s = scratch("keep-flip");
+    let args = ["run", "s.toml", "--out", "r", "--set", "sweep.keep=[\"flows\"]"];
+    s.ok(&args);
+    let table = s.units("r").into_iter().find(|p| p.to_string_lossy().ends_with(".flows.parquet")).unwrap();
+    let whole = fs::read(&table).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    fs::write(&table, flipped).unwrap();
+    let printed = s.ok(&args);
+    assert!(printed.contains("48 runs, 47 of them already finished"), "{printed}");
+    assert!(fs::read(&table).unwrap() == whole);
+}
+
+#[test]
 fn two_at_once_do_no_harm() {
     let s = scratch("two");
     let args = ["run", "s.toml", "-q", "--out", "r"];

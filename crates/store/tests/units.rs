@@ -82,11 +82,39 @@ fn tables_are_kept() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, &bytes).unwrap();
+    assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some(), "a damaged table counts as missing");
     assert!(store.table(&k, "flows", None).unwrap_err().to_string().contains("differs from the one recorded"));
     bytes.truncate(middle);
     fs::write(&path, &bytes).unwrap();
     assert!(store.get(&k, &names).is_none() && store.get(&k, &[]).is_some());
     assert!(rows_of(RunTable::Summary, &report, &info).is_none());
+}
+
+/// A unit with a kept table counts as missing after a flip of any bit of its two files.
+#[test]
+fn flipped_bits_of_kept_tables_are_found() {
+    let scratch = Scratch::new("flips");
+    let store = UnitStore::open(&scratch.0);
+    let (config, report) = (crate::common::config(1), crate::common::report(100));
+    let info = RunInfo::new("a world", "v", 0, &config);
+    let flows = rows_of(RunTable::Flows, &report, &info).unwrap().unwrap();
+    let (k, names) = (key("a"), ["flows".to_owned()]);
+    store.put(&k, &sample(), &[("flows", flows)], false).unwrap();
+    let mut flips = 0;
+    for path in [store.path(&k), store.table_path(&k, "flows")] {
+        let whole = fs::read(&path).unwrap();
+        let bits = whole.len() * 8;
+        // An odd step meets all bits of a byte.
+        for bit in (0..bits).step_by((bits / 200) | 1) {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, flipped).unwrap();
+            assert!(store.get(&k, &names).is_none(), "bit {bit} of {}", path.display());
+            flips += 1;
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    assert!(flips > 300 && store.get(&k, &names).is_some(), "{flips}");
 }
 
 /// The same run has another name in another comparison.

@@ -2,7 +2,13 @@
 
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::str::FromStr;
+
+/// Bytes of a file that are read at once.
+const PIECE: usize = 1 << 18;
 
 /// The first 128 bits of a SHA-256, enough to rule out accidental collisions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +67,31 @@ impl KeyHasher {
     pub fn of(bytes: &[u8]) -> UnitKey {
         KeyHasher::default().part("", bytes).key()
     }
+
+    /// As [`KeyHasher::of`], of a file with `length` bytes, read in pieces; `None` if it has another length.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub(super) fn of_file(path: &Path, length: u64) -> io::Result<Option<UnitKey>> {
+        let mut file = File::open(path)?;
+        if file.metadata()?.len() != length {
+            return Ok(None);
+        }
+        let mut hasher = KeyHasher::default();
+        for part in [0, length] {
+            hasher.0.update(part.to_le_bytes());
+        }
+        let (mut piece, mut all) = (vec![0; PIECE], 0);
+        loop {
+            let read = file.read(&mut piece)?;
+            all += read as u64;
+            if read == 0 {
+                // Another process may change the file meanwhile.
+                return Ok((all == length).then(|| hasher.key()));
+            }
+            hasher.0.update(piece.get(..read).unwrap_or_default());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +106,17 @@ mod tests {
         for bad in ["", "zz", &"é".repeat(16), &"0".repeat(33)] {
             assert!(bad.parse::<UnitKey>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn file_and_bytes_hash_alike() {
+        let path = std::env::temp_dir().join(format!("forebay-unit-key-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..3 * PIECE + 5).map(|i| i as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let length = bytes.len() as u64;
+        assert_eq!(KeyHasher::of_file(&path, length).unwrap(), Some(KeyHasher::of(&bytes)));
+        assert_eq!(KeyHasher::of_file(&path, length - 1).unwrap(), None);
+        std::fs::remove_file(&path).unwrap();
     }
 
     /// Equal on every machine: computed by `hashlib.sha256` from the layout in the comments above.
