@@ -45,7 +45,8 @@ fn changed_manifest_refused() {
     for (name, change, says) in [
         ("rows", (|t| t["rows"] = 7_000.into()) as fn(&mut serde_json::Value), "7000"),
         ("no-rows", |t| t["rows"] = 0.into(), "instead of the 0 of the manifest"),
-        ("newer", |t| t["schema_version"] = 99.into(), "newer than this program"),
+        ("newer", |t| t["schema_version"] = 99.into(), "version 99 of its columns is newer"),
+        ("older", |t| t["schema_version"] = (t["schema_version"].as_u64().unwrap() - 1).into(), "of its columns is older"),
         ("parent", |t| t["file"] = "../small.toml".into(), "outside of the directory"),
         ("absolute", |t| t["file"] = "/etc/passwd".into(), "outside of the directory"),
         ("through", |t| t["file"] = "a/../../flows.csv".into(), "outside of the directory"),

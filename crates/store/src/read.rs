@@ -81,10 +81,10 @@ impl RunDir {
         Ok(batches)
     }
 
-    /// Checks the sum of every table.
+    /// Checks the version and the sum of every table.
     ///
     /// # Errors
-    /// The first table that is missing or damaged.
+    /// The first table that is missing, damaged, or has another version.
     pub fn check_tables(&self) -> Result<(), StoreError> {
         self.manifest
             .tables
@@ -93,7 +93,7 @@ impl RunDir {
             .try_for_each(|(record, checked)| self.file(record, checked).map(drop))
     }
 
-    /// Path of a table with the sum in the manifest.
+    /// Path of a table with the version of this program and the sum in the manifest.
     fn file(&self, record: &TableRecord, checked: &AtomicBool) -> Result<PathBuf, StoreError> {
         let path = self.path.join(&record.file);
         let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
@@ -105,6 +105,9 @@ impl RunDir {
         let meta = fs::symlink_metadata(&path).map_err(StoreError::io("open", &path))?;
         if !meta.is_file() {
             return Err(damaged(format!("it is {}, not a table", what(meta.file_type()))));
+        }
+        if let Some(table) = RunTable::of(&record.name) {
+            check_version(record, schema_version(&schema_of(table))).map_err(damaged)?;
         }
         if !checked.load(Ordering::Relaxed) {
             if file_sum(&path)? != record.sha256 {
@@ -120,11 +123,6 @@ impl RunDir {
         let Some((record, checked)) = tables.find(|(t, _)| t.name == name) else { return Ok(()) };
         let path = self.file(record, checked)?;
         let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
-        let known = RunTable::of(name).map(|t| schema_version(&schema_of(t)));
-        if let Some(known) = known.filter(|known| record.schema_version > *known) {
-            let version = record.schema_version;
-            return Err(damaged(format!("version {version} of its columns is newer than this program supports ({known})")));
-        }
         // Rows of a batch without columns are not counted.
         let (mut rows, mut counted) = (0, false);
         let mut see = |batch: RecordBatch| {
@@ -190,6 +188,16 @@ fn manifest_text(dir: &Path) -> Result<String, StoreError> {
     fs::read_to_string(&file).map_err(fail)
 }
 
+/// Refuses a table whose columns have another version than the one that this program writes: a column of the same name may have another meaning.
+pub(crate) fn check_version(record: &TableRecord, supported: u32) -> Result<(), String> {
+    let age = match record.schema_version.cmp(&supported) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Greater => "newer",
+        std::cmp::Ordering::Less => "older",
+    };
+    Err(format!("version {} of its columns is {age} than the one that this program reads ({supported})", record.schema_version))
+}
+
 /// Version of a table's columns that this program writes.
 fn schema_version(schema: &arrow_schema::Schema) -> u32 {
     schema.metadata().get("forebay.schema_version").and_then(|v| v.parse().ok()).unwrap_or(0)
@@ -253,7 +261,7 @@ fn csv(path: &Path, record: &TableRecord, columns: Option<&[&str]>) -> Result<Re
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let heads = reader.headers().map_err(|e| damaged(e.to_string()))?.clone();
-    // Columns are found by name: other versions may have other columns or another order.
+    // Columns are found by name: a version may gain columns, and their order may change.
     let wanted = |name: &str| columns.is_none_or(|list| list.contains(&name));
     let known: Vec<(usize, usize)> = heads
         .iter()

@@ -256,6 +256,39 @@ fn unreadable_files_are_named() {
     assert!(e.contains("layout 1 is older"), "{e}");
 }
 
+/// A manifest whose JSON is changed, with the right sum.
+fn edit_manifest(dir: &Path, change: impl FnOnce(&mut serde_json::Value)) {
+    let path = dir.join("manifest.json");
+    let mut manifest: serde_json::Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    change(&mut manifest);
+    manifest.as_object_mut().unwrap().remove("sha256");
+    fs::write(&path, seal(&serde_json::to_string_pretty(&manifest).unwrap())).unwrap();
+}
+
+#[test]
+fn other_table_versions_are_refused() {
+    let scratch = Scratch::new("versions");
+    let dir = write(exact(scratch.0.join("r"), false), Format::Csv).unwrap();
+    for (i, table) in RunTable::ALL.into_iter().enumerate() {
+        for (step, age) in [(-1, "older"), (1, "newer")] {
+            let shift = |by: i64| {
+                edit_manifest(&dir, |m| {
+                    let version = &mut m["tables"][i]["schema_version"];
+                    *version = (version.as_i64().unwrap() + by).into();
+                });
+            };
+            shift(step);
+            let run = RunDir::open(&dir).unwrap();
+            for e in [run.check_tables().unwrap_err(), run.table(table.name()).unwrap_err()] {
+                let e = e.to_string();
+                assert!(e.contains(&format!("{}.csv", table.name())) && e.contains(&format!("is {age} than")), "{e}");
+            }
+            shift(-step);
+        }
+    }
+    RunDir::open(&dir).unwrap().check_tables().unwrap();
+}
+
 /// Reading everything fails after any single bit of any file is flipped.
 #[test]
 fn flipped_bits_are_found() {
