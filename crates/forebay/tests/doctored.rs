@@ -102,7 +102,7 @@ fn tables_must_be_valid_files() {
 fn changed_bytes_are_refused() {
     let s = Scratch::new("bytes");
     s.file("small.toml", SMALL);
-    s.ok(&["run", "small.toml", "--quiet", "--out", "r"]);
+    s.ok(&["run", "small.toml", "--quiet", "--capture", "bottleneck", "--out", "r"]);
     let (page, mut tried) = (s.bytes("r/report.html"), 0);
     for name in s.entries("r").into_iter().filter(|name| name != "report.html") {
         let whole = s.bytes(&format!("r/{name}"));
@@ -121,4 +121,26 @@ fn changed_bytes_are_refused() {
     }
     assert!(tried > 20, "{tried}");
     s.ok(&["explain", "r", "--flow", "0"]);
+}
+
+/// As above, for the files of a sweep.
+#[test]
+fn changed_sweeps_are_refused() {
+    let s = Scratch::new("sweep-bytes");
+    s.file("small.toml", SMALL);
+    s.ok(&["run", "small.toml", "--quiet", "--sweep", "topology.senders=[2, 3]", "--format", "csv", "--out", "r"]);
+    let page = s.bytes("r/report.html");
+    for name in ["summary.parquet", "summary.csv", "manifest.json"] {
+        let whole = s.bytes(&format!("r/{name}"));
+        for part in 1..6 {
+            let (mut bytes, at) = (whole.clone(), whole.len() * part / 6);
+            bytes[at] ^= 1;
+            fs::write(s.0.join("r").join(name), bytes).unwrap();
+            let out = s.run(&["report", "r", "--force"]);
+            assert_eq!(out.status.code(), Some(1), "byte {at} of {name}: {}", text(&out.stdout));
+            assert!(text(&out.stderr).contains(name) && s.bytes("r/report.html") == page, "{}", text(&out.stderr));
+        }
+        fs::write(s.0.join("r").join(name), whole).unwrap();
+    }
+    s.ok(&["report", "r", "--force"]);
 }

@@ -94,7 +94,7 @@ impl Record {
         self.partial = why;
     }
 
-    /// The manifest without the list of tables; up to `threads` parallel runs took `wall` together.
+    /// The manifest without the lists of files; up to `threads` parallel runs took `wall` together.
     pub fn manifest(self, threads: usize, wall: Duration) -> Manifest {
         let packet_hops: u64 = self.runs.iter().map(|r| r.packet_hops).sum();
         let wall_s = wall.as_secs_f64();
@@ -116,6 +116,7 @@ impl Record {
             packet_hops,
             packet_hops_per_s: packet_hops as f64 / wall_s.max(1e-9),
             tables: Vec::new(),
+            captures: Vec::new(),
             known: self.stop.map(|stop| known_figures(&stop, &self.names, &self.stopped)).unwrap_or_default(),
             partial: self.partial,
             built: built().into(),

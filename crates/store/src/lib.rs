@@ -23,6 +23,7 @@ mod error;
 mod events;
 mod file;
 mod known_figure;
+mod listed_file;
 mod manifest;
 mod parquet_bytes;
 mod parquet_file;
@@ -53,7 +54,8 @@ pub use events::{RateChange, event_lines, listen_overflows, losing_links, rate_c
 pub use file::{remove_unfinished, replaceable, write_atomic, write_atomic_unsynced};
 pub use known_figure::KnownFigure;
 pub use manifest::{
-    Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built, utc,
+    CaptureRecord, Host, Manifest, RunRecord, ScenarioRecord, TableRecord, VariantRecord, built, combined_fingerprint, set_built,
+    utc,
 };
 pub use parquet_bytes::{pack, unpack};
 pub use read::RunDir;

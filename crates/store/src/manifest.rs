@@ -45,6 +45,9 @@ pub struct Manifest {
     pub packet_hops_per_s: f64,
     /// The tables beside this file.
     pub tables: Vec<TableRecord>,
+    /// The captures of packets beside this file. Missing in results of runs without captures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<CaptureRecord>,
     /// Figures that the rule of `[stop]` made known, or not. Empty without the rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownFigure>,
@@ -178,6 +181,15 @@ pub struct TableRecord {
     pub rows: u64,
     /// Version of the table's columns.
     pub schema_version: u32,
+}
+
+/// One file with captured packets.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CaptureRecord {
+    /// File, relative to the directory.
+    pub file: String,
+    /// SHA-256 of the file, 64 hexadecimal digits.
+    pub sha256: String,
 }
 
 /// One fingerprint for several runs: a single run's own, else the FNV-1a hash of all of them, in order.

@@ -3,9 +3,10 @@
 use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::file::what;
+use crate::listed_file::{check_sum, plain_file};
 use crate::manifest::{Manifest, TableRecord};
 use crate::run_table::RunTable;
-use crate::seal::{check_seal, file_sum};
+use crate::seal::check_seal;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
@@ -16,7 +17,7 @@ use parquet::file::reader::ChunkReader;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,38 +82,25 @@ impl RunDir {
         Ok(batches)
     }
 
-    /// Checks the version and the sum of every table.
+    /// Checks the sum of every table and capture, and the version of every table.
     ///
     /// # Errors
-    /// The first table that is missing, damaged, or has another version.
-    pub fn check_tables(&self) -> Result<(), StoreError> {
-        self.manifest
-            .tables
-            .iter()
-            .zip(self.checked.iter())
-            .try_for_each(|(record, checked)| self.file(record, checked).map(drop))
+    /// The first file that is missing, damaged, or has another version.
+    pub fn check_files(&self) -> Result<(), StoreError> {
+        for (record, checked) in self.manifest.tables.iter().zip(self.checked.iter()) {
+            self.file(record, checked)?;
+        }
+        self.manifest.captures.iter().try_for_each(|c| check_sum(&plain_file(&self.path, &c.file)?, &c.sha256))
     }
 
     /// Path of a table with the version of this program and the sum in the manifest.
     fn file(&self, record: &TableRecord, checked: &AtomicBool) -> Result<PathBuf, StoreError> {
-        let path = self.path.join(&record.file);
-        let damaged = |message: String| StoreError::Damaged { path: path.clone(), message };
-        // Results may be untrusted: no file outside their directory is read, and no pipe that could block.
-        let mut parts = Path::new(&record.file).components();
-        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
-            return Err(damaged("the manifest names a file outside of the directory".into()));
-        }
-        let meta = fs::symlink_metadata(&path).map_err(StoreError::io("open", &path))?;
-        if !meta.is_file() {
-            return Err(damaged(format!("it is {}, not a table", what(meta.file_type()))));
-        }
+        let path = plain_file(&self.path, &record.file)?;
         if let Some(table) = RunTable::of(&record.name) {
-            check_version(record, schema_version(&schema_of(table))).map_err(damaged)?;
+            check_version(&path, record, schema_version(&schema_of(table)))?;
         }
         if !checked.load(Ordering::Relaxed) {
-            if file_sum(&path)? != record.sha256 {
-                return Err(damaged(OTHER_SUM.into()));
-            }
+            check_sum(&path, &record.sha256)?;
             checked.store(true, Ordering::Relaxed);
         }
         Ok(path)
@@ -144,9 +132,6 @@ impl RunDir {
 
 /// Largest manifest that is read: the text of a scenario is limited, and a run takes a few hundred bytes.
 const MAX_MANIFEST: u64 = 256_000_000;
-
-/// Description of a table that is not the one that was written.
-pub(crate) const OTHER_SUM: &str = "it was changed: its SHA-256 differs from the one in the manifest";
 
 /// The manifest in a directory, of this kind, in this version of its layout and with its own sum.
 pub(crate) fn read_manifest<T: DeserializeOwned>(dir: &Path, kind: &str, layout: u32) -> Result<T, StoreError> {
@@ -189,13 +174,15 @@ fn manifest_text(dir: &Path) -> Result<String, StoreError> {
 }
 
 /// Refuses a table whose columns have another version than the one that this program writes: a column of the same name may have another meaning.
-pub(crate) fn check_version(record: &TableRecord, supported: u32) -> Result<(), String> {
+pub(crate) fn check_version(path: &Path, record: &TableRecord, supported: u32) -> Result<(), StoreError> {
     let age = match record.schema_version.cmp(&supported) {
         std::cmp::Ordering::Equal => return Ok(()),
         std::cmp::Ordering::Greater => "newer",
         std::cmp::Ordering::Less => "older",
     };
-    Err(format!("version {} of its columns is {age} than the one that this program reads ({supported})", record.schema_version))
+    let version = record.schema_version;
+    let message = format!("version {version} of its columns is {age} than the one that this program reads ({supported})");
+    Err(StoreError::Damaged { path: path.to_owned(), message })
 }
 
 /// Version of a table's columns that this program writes.

@@ -4,11 +4,11 @@ use crate::batch::{each_batch, row_count, schema_of};
 use crate::csv_file::CsvFile;
 use crate::dir::{Staging, Target};
 use crate::error::StoreError;
-use crate::manifest::{Manifest, TableRecord};
+use crate::manifest::{CaptureRecord, Manifest, TableRecord};
 use crate::parquet_file::{ParquetFile, io_cause};
 use crate::run_info::RunInfo;
 use crate::run_table::RunTable;
-use crate::seal::seal;
+use crate::seal::{Summed, seal};
 use crate::summary::Summary;
 use arrow_array::RecordBatch;
 use forebay_experiment::report::Report;
@@ -42,8 +42,8 @@ pub struct RunWriter {
     /// In the order of [`RunTable::ALL`].
     // Before `staging`: files are closed before their directory is removed.
     tables: Vec<TableFile>,
-    /// Other files of the results.
-    others: Vec<(PathBuf, File)>,
+    /// Files with captured packets.
+    captures: Vec<(CaptureRecord, PathBuf, File)>,
     staging: Staging,
 }
 
@@ -57,7 +57,7 @@ impl RunWriter {
         keep_series_in(staging.path().to_owned());
         let create = |table| TableFile::create(staging.path(), table, format);
         let tables = RunTable::ALL.into_iter().map(create).collect::<Result<_, _>>()?;
-        Ok(RunWriter { tables, others: Vec::new(), staging })
+        Ok(RunWriter { tables, captures: Vec::new(), staging })
     }
 
     /// Temporary directory of the results, which a process that must end at once has to remove.
@@ -115,19 +115,20 @@ impl RunWriter {
         self.tables[table as usize].write(batch)
     }
 
-    /// Creates another file of the results, such as a capture of packets, and calls `write` with it.
+    /// Creates a file for captured packets and calls `write` with it. Its sum is made of the bytes as they are written, and goes into the manifest.
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn add_file(&mut self, name: &str, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), StoreError> {
+    pub fn add_capture(&mut self, name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), StoreError> {
         let path = self.staging.path().join(name);
-        let mut file = File::create(&path).map_err(StoreError::io("create", &path))?;
+        let mut file = Summed::new(File::create(&path).map_err(StoreError::io("create", &path))?);
         write(&mut file).map_err(StoreError::io("write", &path))?;
-        self.others.push((path, file));
+        let (file, sha256) = file.finish();
+        self.captures.push((CaptureRecord { file: name.to_owned(), sha256 }, path, file));
         Ok(())
     }
 
-    /// Completes the tables, writes `manifest` (its list of tables is filled in here) and gives the directory its final name.
+    /// Completes the tables, writes `manifest` (its lists of files are filled in here) and gives the directory its final name.
     ///
     /// # Errors
     /// Errors of the file system; the directory is removed then.
@@ -143,7 +144,9 @@ impl RunWriter {
         manifest.kind = Manifest::KIND.into();
         manifest.manifest_version = Manifest::VERSION;
         manifest.tables.clear();
-        let mut files = self.others;
+        let (captures, mut files): (Vec<_>, Vec<_>) =
+            self.captures.into_iter().map(|(record, path, file)| (record, (path, file))).unzip();
+        manifest.captures = captures;
         for table in self.tables {
             let (record, file) = table.finish()?;
             files.push((self.staging.path().join(&record.file), file));

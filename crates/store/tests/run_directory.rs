@@ -279,14 +279,14 @@ fn other_table_versions_are_refused() {
             };
             shift(step);
             let run = RunDir::open(&dir).unwrap();
-            for e in [run.check_tables().unwrap_err(), run.table(table.name()).unwrap_err()] {
+            for e in [run.check_files().unwrap_err(), run.table(table.name()).unwrap_err()] {
                 let e = e.to_string();
                 assert!(e.contains(&format!("{}.csv", table.name())) && e.contains(&format!("is {age} than")), "{e}");
             }
             shift(-step);
         }
     }
-    RunDir::open(&dir).unwrap().check_tables().unwrap();
+    RunDir::open(&dir).unwrap().check_files().unwrap();
 }
 
 /// Reading everything fails after any single bit of any file is flipped.
@@ -294,10 +294,14 @@ fn other_table_versions_are_refused() {
 fn flipped_bits_are_found() {
     let scratch = Scratch::new("flips");
     for (name, format) in [("p", Format::Parquet), ("c", Format::Csv)] {
-        let dir = write(exact(scratch.0.join(name), false), format).unwrap();
+        let mut writer = RunWriter::create(exact(scratch.0.join(name), false), format).unwrap();
+        add(&mut writer, 0, 1, 1_000).unwrap();
+        writer.add_capture("capture-v-0.pcapng", |out| out.write_all(&[7; 5_000])).unwrap();
+        let dir = writer.finish(Manifest::default()).unwrap();
+        assert_eq!(RunDir::open(&dir).unwrap().manifest().captures.len(), 1);
         let read = || -> Result<(), StoreError> {
             let run = RunDir::open(&dir)?;
-            run.check_tables()
+            run.check_files()
         };
         read().unwrap();
         let mut flips = 0;

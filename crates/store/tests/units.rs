@@ -92,7 +92,7 @@ fn tables_are_kept() {
 
 /// A unit with a kept table counts as missing after a flip of any bit of its two files.
 #[test]
-fn flipped_bits_of_kept_tables_are_found() {
+fn flips_in_kept_tables_are_found() {
     let scratch = Scratch::new("flips");
     let store = UnitStore::open(&scratch.0);
     let (config, report) = (crate::common::config(1), crate::common::report(100));
@@ -104,7 +104,7 @@ fn flipped_bits_of_kept_tables_are_found() {
     for path in [store.path(&k), store.table_path(&k, "flows")] {
         let whole = fs::read(&path).unwrap();
         let bits = whole.len() * 8;
-        // An odd step meets all bits of a byte.
+        // An odd step reaches all bits of a byte.
         for bit in (0..bits).step_by((bits / 200) | 1) {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);

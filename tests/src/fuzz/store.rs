@@ -21,7 +21,7 @@ pub(crate) fn manifest(bytes: &[u8]) {
     for table in &dir.manifest().tables {
         assert!(dir.table(&table.name).map_or(true, |batches| batches.is_empty()), "a table that is not there has rows");
     }
-    let _ = (dir.check_tables(), event_lines(&dir, None), losing_links(&dir));
+    let _ = (dir.check_files(), event_lines(&dir, None), losing_links(&dir));
 }
 
 /// The manifest of a sweep.

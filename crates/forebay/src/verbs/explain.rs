@@ -83,7 +83,7 @@ fn messages(args: &Args, dir: &Path) -> Result<(), Failure> {
     let which =
         MessageSelector { flow: args.flow, query: args.query.map(QueryId::new), variant: args.variant.clone(), run: args.run };
     let run = RunDir::open(dir)?;
-    run.check_tables()?;
+    run.check_files()?;
     let text = explain(forebay_backends::all(), &run, &which)?;
     print(&text)
 }

@@ -62,7 +62,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     let which = MessageSelector { flow: Some(args.flow), query: None, variant: args.variant.clone(), run: args.run };
     let run = RunDir::open(&args.dir)?;
-    run.check_tables()?;
+    run.check_files()?;
     let t = trace(forebay_backends::all(), &run, &which)?;
     let dialect = match args.qlog_dialect {
         DialectArg::Sequential => Dialect::Sequential,

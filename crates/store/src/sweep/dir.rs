@@ -1,11 +1,13 @@
 //! The directory of a sweep.
 
 use super::manifest::SweepManifest;
+use super::table;
 use crate::error::StoreError;
 use crate::file::write_atomic;
-use crate::manifest::Manifest;
-use crate::read::{OTHER_SUM, parquet, read_manifest};
-use crate::seal::{file_sum, seal};
+use crate::listed_file::{check_sum, plain_file};
+use crate::manifest::{Manifest, TableRecord};
+use crate::read::{check_version, parquet, read_manifest};
+use crate::seal::seal;
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
 use forebay_platform::files::TEMPORARY;
@@ -128,16 +130,33 @@ impl SweepDir {
         UnitStore::open(&self.path.join(UNITS))
     }
 
+    /// Checks the sum and the version of every table. The kept tables of the runs have sums of their own, which are compared when a sweep is continued
+    /// or the table is read.
+    ///
+    /// # Errors
+    /// The first table that is missing, damaged, or has another version.
+    pub fn check_tables(&self) -> Result<(), StoreError> {
+        self.manifest()?.tables.iter().try_for_each(|record| self.file(record).map(drop))
+    }
+
+    /// Path of a table with the version of this program and the sum in the manifest.
+    fn file(&self, record: &TableRecord) -> Result<PathBuf, StoreError> {
+        let path = plain_file(&self.path, &record.file)?;
+        check_version(&path, record, table::VERSION)?;
+        check_sum(&path, &record.sha256)?;
+        Ok(path)
+    }
+
     /// Summary of all runs, in the order of the points, as in `summary.parquet`.
     ///
     /// # Errors
-    /// A file that is missing or damaged.
+    /// A file that is missing, damaged, or has another version.
     pub fn table(&self) -> Result<Vec<RecordBatch>, StoreError> {
-        let path = self.path.join("summary.parquet");
-        let sum = file_sum(&path)?;
-        if !self.manifest()?.tables.iter().any(|t| t.sha256 == sum) {
-            return Err(StoreError::Damaged { path, message: OTHER_SUM.into() });
-        }
-        parquet(&path, None)
+        let name = "summary.parquet";
+        let manifest = self.manifest()?;
+        let missing =
+            || StoreError::Damaged { path: self.path.join(Manifest::FILE), message: format!("it does not list `{name}`") };
+        let record = manifest.tables.iter().find(|t| t.file == name).ok_or_else(missing)?;
+        parquet(&self.file(record)?, None)
     }
 }

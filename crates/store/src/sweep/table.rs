@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Raised when a column changes its meaning, type or name or is removed.
-const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 2;
 const DOC: &str = "One row per point, variant, seed and transport group of a sweep, in that order.";
 /// Rows per batch. Fixed, so that equal rows give equal bytes.
 const BATCH: usize = 1 << 14;

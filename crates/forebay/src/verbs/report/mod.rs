@@ -40,7 +40,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
                 let text = format!("`{}` is a sweep, which has no series over time; overlay the results of a run", dir.display());
                 return Err(Failure::Usage(text));
             }
-            Ok(sweep) if args.dirs.len() == 1 => return done(&report::write_sweep(&sweep, &target(args)?)?),
+            Ok(sweep) if args.dirs.len() == 1 => {
+                let path = target(args)?;
+                sweep.check_tables()?;
+                return done(&report::write_sweep(&sweep, &path)?);
+            }
             Ok(_) => {
                 let text = format!("`{}` is a sweep; sweeps cannot be compared: report it alone", dir.display());
                 return Err(Failure::Usage(text));
@@ -51,7 +55,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         }
     }
     let dirs = args.dirs.iter().map(|d| RunDir::open(d)).collect::<Result<Vec<_>, _>>()?;
-    dirs.iter().try_for_each(RunDir::check_tables)?;
+    dirs.iter().try_for_each(RunDir::check_files)?;
     done(&report::write(&dirs, &overlays, &target(args)?)?)
 }
 

@@ -448,7 +448,7 @@ impl Watcher for Collector<'_> {
         let config = &self.resolved.variants[job.variant()].config;
         if !config.observe.capture.is_off() {
             let name = capture_name(outcome.info.variant(), job.run(), config.observe.capture.format);
-            writer.add_file(&name, |file| write_capture(file, &outcome.info, config, report))?;
+            writer.add_capture(&name, |file| write_capture(file, &outcome.info, config, report))?;
             self.captures.push(name);
         }
         self.display.run_done(job, &outcome);
