@@ -1,6 +1,7 @@
-//! Kernels on disk, in the user's cache: `kernels/NAME/linux` with a small manifest beside it, and `kernel-trees/NAME`, where they are built.
+//! Kernels on disk, in the user's cache: `kernels/NAME/linux` with a small manifest and its sum beside it, and `kernel-trees/NAME`, where they are built.
 
 use crate::error::{At, Error};
+use crate::program_sum;
 use crate::version::Version;
 use forebay_platform::files::TempDir;
 use serde::{Deserialize, Serialize};
@@ -167,6 +168,7 @@ impl Cache {
         fs::create_dir(&new).at(&new)?;
         let program = new.join("linux");
         fs::copy(file, &program).at(file)?;
+        program_sum::record(&program)?;
         let text = serde_json::to_string_pretty(manifest).map_err(|e| Error::new(e.to_string()))?;
         fs::write(new.join("manifest.json"), text + "\n").at(&new)?;
         for (name, text) in sources {

@@ -3,6 +3,7 @@
 use crate::cache::{Cache, Kernel};
 use crate::embedded_files::SOURCES;
 use crate::error::Error;
+use crate::program_sum;
 use crate::recipe::Recipe;
 use crate::version::Version;
 
@@ -15,9 +16,11 @@ pub fn is_current(kernel: &Kernel) -> bool {
 /// kernel of the default series, else of the newest one. A kernel with a patch is used only by its own name.
 ///
 /// # Errors
-/// If there is none, with the command that builds it.
+/// If there is none, with the command that builds it, and if its program was changed since its build.
 pub fn kernel(cache: &Cache, named: Option<&str>) -> Result<Kernel, Error> {
-    choose(cache.list(), named, &is_current)
+    let kernel = choose(cache.list(), named, &is_current)?;
+    program_sum::check(&kernel)?;
+    Ok(kernel)
 }
 
 /// `all` is in the order of the cache: newest first.

@@ -20,6 +20,7 @@ pub mod doctor;
 mod edits;
 mod error;
 mod patch;
+mod program_sum;
 mod recipe;
 mod selection;
 mod source;
