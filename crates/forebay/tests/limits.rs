@@ -268,6 +268,25 @@ fn exhausted_memory_is_an_error() {
     assert!(!err.contains("panicked"), "{err}");
 }
 
+/// Threads that the system refuses are no defect: the others do the work, or an error says what to do.
+#[test]
+fn refused_threads_are_no_defect() {
+    let s = Scratch::new("threads-refused");
+    s.file("base.toml", BASE);
+    let program = env!("CARGO_BIN_EXE_forebay");
+    let sweep = "--sweep topology.senders=[2,3,4,5,6,7,8,9]";
+    for (number, kb) in [200_000, 300_000, 500_000].into_iter().enumerate() {
+        for (name, more) in [("runs", "--runs 40"), ("sweep", sweep)] {
+            let out = format!("--out {name}-{number} --quiet --no-report --set duration=2ms --threads 64");
+            let line = format!("ulimit -v {kb}; exec {program} run base.toml {out} {more}");
+            let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
+            let err = text(&out.stderr);
+            assert!(out.status.code().is_some_and(|code| code <= 2), "{kb} {name}: {:?} {err}", out.status);
+            assert!(!err.contains("defect") && !err.contains("panicked"), "{kb} {name}: {err}");
+        }
+    }
+}
+
 /// The most memory of a command under `--max-memory`, to the end: rows in their order, tables and report included.
 #[test]
 fn memory_stays_below_its_limit() {

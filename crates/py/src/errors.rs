@@ -50,6 +50,7 @@ pub(crate) fn sweep(e: &SweepError) -> PyErr {
             ..
         }
         | SweepError::File(..)
+        | SweepError::NoThread(_)
         | SweepError::Foreign
         | SweepError::Missing { .. }
         | SweepError::Different(..) => engine(&e.to_string()),

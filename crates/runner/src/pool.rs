@@ -1,8 +1,11 @@
 //! Thread pool: threads process independent items, and the caller receives the results.
 
+use forebay_experiment::report::RunError;
+use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 /// Interval of progress reports.
@@ -15,7 +18,7 @@ pub(crate) trait Work: Sync {
     /// Result of an item.
     type Done: Send;
     /// Error of an item.
-    type Error: Send;
+    type Error: Send + From<NoThread>;
 
     /// Takes the next item; `None`: there are no more. It may block while `stop` is not set.
     fn next(&self, stop: &Stop) -> Option<Self::Item>;
@@ -41,6 +44,27 @@ impl Stop<'_> {
     }
 }
 
+/// The system refuses to create a thread.
+#[derive(Debug)]
+pub(crate) struct NoThread(pub(crate) io::Error);
+
+impl fmt::Display for NoThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the system creates no thread for the runs: {}; raise the limits on processes (ulimit -u) and address space (ulimit -v), or end other \
+             programs",
+            self.0
+        )
+    }
+}
+
+impl From<NoThread> for RunError {
+    fn from(e: NoThread) -> RunError {
+        RunError::World(e.to_string())
+    }
+}
+
 /// Event for the caller.
 pub(crate) enum Event<D> {
     /// Time since the start, about ten times a second.
@@ -52,12 +76,25 @@ pub(crate) enum Event<D> {
 /// Processes all items on `threads` threads (at least one) and calls `receive` on the calling thread. Returns early, without an error, once `asked`
 /// is true.
 ///
+/// If the system refuses some of the threads, the others process all items: results do not depend on their number.
+///
 /// # Errors
-/// The first failure of an item or of `receive`, which is not called again; all threads stop then.
+/// The first failure of an item or of `receive`, which is not called again; all threads stop then. [`NoThread`] if the system refuses all threads.
 ///
 /// # Panics
 /// When an item panics: the panic is propagated to the caller once the other threads have stopped.
 pub(crate) fn run<W: Work, E: From<W::Error>>(
+    work: &W,
+    threads: usize,
+    asked: &AtomicBool,
+    receive: &mut dyn FnMut(Event<W::Done>) -> Result<(), E>,
+) -> Result<(), E> {
+    run_on(&|_| Builder::new(), work, threads, asked, receive)
+}
+
+/// As [`run`], with threads that `builder` configures by their numbers.
+fn run_on<W: Work, E: From<W::Error>>(
+    builder: &dyn Fn(usize) -> Builder,
     work: &W,
     threads: usize,
     asked: &AtomicBool,
@@ -70,7 +107,12 @@ pub(crate) fn run<W: Work, E: From<W::Error>>(
         let (sender, receiver) = mpsc::sync_channel(0);
         for number in 0..threads.max(1) {
             let sender = sender.clone();
-            scope.spawn(move || worker(work, number, stop, &sender));
+            match builder(number).spawn_scoped(scope, move || worker(work, number, stop, &sender)) {
+                Ok(_) => {}
+                Err(e) if number == 0 => return Err(W::Error::from(NoThread(e)).into()),
+                // More attempts would fail too, and take memory that the runs need.
+                Err(_) => break,
+            }
         }
         drop(sender);
         let (mut result, mut ticked) = (Ok(()), Duration::ZERO);
@@ -129,6 +171,35 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::AtomicUsize;
+
+    impl From<NoThread> for String {
+        fn from(e: NoThread) -> String {
+            e.to_string()
+        }
+    }
+
+    /// A builder of threads that the system refuses.
+    fn refused() -> Builder {
+        Builder::new().stack_size(1 << 60)
+    }
+
+    #[test]
+    fn refused_threads_leave_work_to_others() {
+        let (work, mut done) = (Numbers { next: AtomicUsize::new(0), of: Ok }, 0);
+        let builder = |number: usize| if number < 2 { Builder::new() } else { refused() };
+        let result = run_on(&builder, &work, 8, &AtomicBool::new(false), &mut |event| {
+            done += usize::from(matches!(event, Event::Done(_)));
+            Ok::<(), String>(())
+        });
+        assert_eq!((result, done), (Ok(()), 20));
+    }
+
+    #[test]
+    fn no_thread_is_an_error() {
+        let work = Numbers { next: AtomicUsize::new(0), of: Ok };
+        let result = run_on(&|_| refused(), &work, 8, &AtomicBool::new(false), &mut |_| Ok::<(), String>(()));
+        assert!(result.unwrap_err().contains("ulimit -u"));
+    }
 
     /// Counts up to 20; `of` maps a number to its result.
     struct Numbers<F> {

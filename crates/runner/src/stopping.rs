@@ -2,6 +2,7 @@
 
 use crate::job::Job;
 use crate::lockstep::Lockstep;
+use crate::pool::NoThread;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::dimension::Dimension;
@@ -19,11 +20,12 @@ use forebay_experiment::world::World;
 use forebay_scenario::Variant;
 use forebay_store::KnownFigure;
 use forebay_types::{GroupId, Time};
+use std::io;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// The rule for one run.
@@ -231,8 +233,18 @@ pub(crate) fn run_together(
     };
     let results: Vec<Result<(Report, Vec<WorkItem>), RunError>> = thread::scope(|scope| {
         let one = &one;
-        let threads: Vec<_> = (0..runs.len()).map(|variant| scope.spawn(move || one(variant))).collect();
-        threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        let threads: Vec<_> =
+            (0..runs.len()).map(|variant| thread::Builder::new().spawn_scoped(scope, move || one(variant))).collect();
+        // Each run waits for the decisions of all others, so one without a thread ends all.
+        for variant in (0..runs.len()).filter(|variant| threads[*variant].is_err()) {
+            failed.store(true, Relaxed);
+            drop(lockstep.enter(variant, None));
+        }
+        let joined = |thread: io::Result<ScopedJoinHandle<'_, _>>| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(e) => Err(NoThread(e).into()),
+        };
+        threads.into_iter().map(joined).collect()
     });
     let rule = lockstep.into_rule();
     let (reports, work): (Vec<Report>, Vec<Vec<WorkItem>>) = first_failure(results)?.into_iter().unzip();

@@ -85,7 +85,9 @@ impl From<SweepError> for Failure {
             SweepError::Scenario(e) => Failure::Scenario(e),
             SweepError::Store(e) => Failure::Store(e),
             SweepError::Run { .. } => Failure::Engine(e.to_string()),
-            SweepError::File(..) | SweepError::Foreign | SweepError::Missing { .. } => Failure::Machine(e.to_string()),
+            SweepError::File(..) | SweepError::NoThread(_) | SweepError::Foreign | SweepError::Missing { .. } => {
+                Failure::Machine(e.to_string())
+            }
             SweepError::Different(..) => Failure::Usage(e.to_string()),
             SweepError::Interrupted { done, total } => Failure::Stopped { done, total },
         }

@@ -1,5 +1,6 @@
 //! Errors that end a sweep early.
 
+use crate::pool::NoThread;
 use forebay_experiment::report::RunError;
 use forebay_scenario::Errors;
 use forebay_store::StoreError;
@@ -22,6 +23,8 @@ pub enum SweepError {
     Store(StoreError),
     /// A file of the scenario cannot be read, or changed while the sweep ran.
     File(PathBuf, String),
+    /// The system refuses to create a thread; the message names the remedy.
+    NoThread(String),
     /// A unit that does not belong to this sweep.
     Foreign,
     /// Missing or incomplete shards.
@@ -58,6 +61,12 @@ impl From<Errors> for SweepError {
     }
 }
 
+impl From<NoThread> for SweepError {
+    fn from(e: NoThread) -> SweepError {
+        SweepError::NoThread(e.to_string())
+    }
+}
+
 impl From<StoreError> for SweepError {
     fn from(e: StoreError) -> SweepError {
         SweepError::Store(e)
@@ -70,6 +79,7 @@ impl fmt::Display for SweepError {
             SweepError::Scenario(e) => write!(f, "{e}"),
             SweepError::Run { point, error } => write!(f, "{point}: {error}"),
             SweepError::Store(e) => write!(f, "{e}"),
+            SweepError::NoThread(why) => f.write_str(why),
             SweepError::File(path, why) => write!(f, "{}: {why}", path.display()),
             SweepError::Foreign => {
                 f.write_str("unknown run: the other process has another version of forebay or of a file of the scenario")

@@ -86,7 +86,10 @@ pub(super) fn check(
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(portion.len()) {
-            scope.spawn(work);
+            // If the system refuses a thread, those that run check its points.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -3,7 +3,7 @@
 use super::error::SweepError;
 use super::find::{Done, Finder};
 use super::plan::Plan;
-use crate::pool::{Stop, Work, run};
+use crate::pool::{NoThread, Stop, Work, run};
 use forebay_experiment::stopping::reference_run::{OwnFigure, Reference};
 use forebay_scenario::Scenario;
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Polling interval of a thread that waits for work or results.
@@ -67,6 +67,8 @@ struct Queue {
     counts: Counts,
     /// The session has ended.
     ended: bool,
+    /// Why it ended before any run, if the system refuses to create threads.
+    refused: Option<String>,
 }
 
 /// State of a unit.
@@ -89,7 +91,7 @@ impl Shared {
 impl Work for Shared {
     type Item = (Arc<Planned>, usize);
     type Done = ();
-    type Error = ();
+    type Error = NoThread;
 
     fn next(&self, stop: &Stop) -> Option<Self::Item> {
         let mut queue = self.lock();
@@ -103,7 +105,7 @@ impl Work for Shared {
     }
 
     /// A failed unit affects only the plans that requested it.
-    fn run(&self, (planned, number): Self::Item, thread: usize, stop: &Stop) -> Result<(), ()> {
+    fn run(&self, (planned, number): Self::Item, thread: usize, stop: &Stop) -> Result<(), NoThread> {
         let result = self.finder.find(thread, &planned.scenario, &planned.plan, number, stop);
         if stop.is_set() && result.is_err() {
             return Ok(());
@@ -137,12 +139,22 @@ impl Session {
         let shared =
             Arc::new(Shared { finder, asked_to_stop: AtomicBool::new(false), queue: Mutex::default(), changed: Condvar::new() });
         let own = shared.clone();
-        let pool = thread::spawn(move || {
+        let pool = move || {
             let _ended = Ended(&own);
-            // A failed unit is reported to its requesters: there is no other failure.
-            let _ = run(&*own, threads, &own.asked_to_stop, &mut |_| Ok::<(), ()>(()));
-        });
-        Session { shared, pool: Some(pool) }
+            // A failed unit is reported to its requesters.
+            if let Err(e) = run(&*own, threads, &own.asked_to_stop, &mut |_| Ok::<(), NoThread>(())) {
+                own.lock().refused = Some(e.to_string());
+            }
+        };
+        let pool = match Builder::new().spawn(pool) {
+            Ok(pool) => Some(pool),
+            Err(e) => {
+                let mut queue = shared.lock();
+                (queue.ended, queue.refused) = (true, Some(NoThread(e).to_string()));
+                None
+            }
+        };
+        Session { shared, pool }
     }
 
     /// Submits a scenario with the seeds 1 to `seeds`, keeping these tables of each run. The units run when their turn comes.
@@ -227,6 +239,9 @@ impl Session {
                     Some(State::Done(record)) => records.push(record.clone()),
                     Some(State::Failed(e)) => return Some(Err(e.clone())),
                     Some(State::Waiting) | None if queue.ended => {
+                        if let Some(why) = &queue.refused {
+                            return Some(Err(Arc::new(SweepError::NoThread(why.clone()))));
+                        }
                         let Counts { done, total, .. } = queue.counts;
                         return Some(Err(Arc::new(SweepError::Interrupted { done, total })));
                     }

@@ -261,16 +261,22 @@ impl<'a> Simulation<'a> {
             processes.divide(&mut self.state, &partitions, &apps);
         }
         let flow = thread::scope(|scope| {
-            for number in 1..threads {
-                let partitions = &partitions;
-                scope.spawn(move || partitions.run_rounds(number));
-            }
             let _end = partitions.stop_guard();
+            // If the system refuses a thread, this thread runs its partition and those after it.
+            let mut running = 1;
+            while running < threads {
+                let partitions = &partitions;
+                let rounds = move || partitions.run_rounds(running);
+                if thread::Builder::new().spawn_scoped(scope, rounds).is_err() {
+                    break;
+                }
+                running += 1;
+            }
             let mut next = TimeOrNever::NEVER;
             let run = |simulation: &mut Simulation<'a>, together: bool| {
                 partitions.follow(&mut simulation.state);
                 partitions.distribute_marks(&mut simulation.state);
-                let own = partitions.run(&mut simulation.state, together);
+                let own = partitions.run(&mut simulation.state, if together { running } else { 1 });
                 simulation.activations += own.activations;
                 own
             };
@@ -295,7 +301,7 @@ impl<'a> Simulation<'a> {
                     let ended = WindowReport { next, open, done, hops: self.hops_at_report, requested_cut: self.requested_cut };
                     (next, cut) = processes.end_window(&mut self.state, &partitions, &apps, &ended);
                 }
-                self.cores = place.1 * if tuning.is_faster_together() { threads } else { 1 };
+                self.cores = place.1 * if tuning.is_faster_together() { running } else { 1 };
                 let over = self.end_window(progress)?;
                 if let Some(cut) = cut {
                     return ControlFlow::Break(cut);

@@ -128,7 +128,8 @@ fn warn_of_other_name(wanted: &Path, dir: &Path, kind: ProgressFormat) -> Result
     Err(Failure::Reported(1))
 }
 
-/// Runs `work` on a thread and waits for it as long as `left`. `None` if it has not ended by then; the process ends soon after.
+/// Runs `work` on a thread and waits for it as long as `left`. `None` if it has not ended by then, or if no thread can be created; the process ends
+/// soon after.
 fn with_timeout<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let Some(left) = left else { return Some(work()) };
     if left.is_zero() {
@@ -136,7 +137,7 @@ fn with_timeout<T: Send + 'static>(left: Option<Duration>, work: impl FnOnce() -
     }
     let (sender, receiver) = mpsc::channel();
     // A late result is not received.
-    thread::spawn(move || drop(sender.send(work())));
+    thread::Builder::new().spawn(move || drop(sender.send(work()))).ok()?;
     receiver.recv_timeout(left).ok()
 }
 
@@ -145,7 +146,10 @@ fn write_report(dir: &Path, left: Option<Duration>, kind: ProgressFormat) -> Opt
     let folder = dir.to_owned();
     let page = move || RunDir::open(&folder).and_then(|results| report::write(&[results], &[], &folder.join(report::FILE)));
     let Some(page) = with_timeout(left, page) else {
-        let text = format!("no report was written: --max-time expired; `forebay report {}` writes it", dir.display());
+        let text = format!(
+            "no report was written: --max-time expired, or no thread could be created; `forebay report {}` writes it",
+            dir.display()
+        );
         if kind == ProgressFormat::Json {
             event(&json!({"event": "warning", "text": text}));
         } else {

@@ -111,8 +111,20 @@ impl Campaign {
             }
         };
         thread::scope(|s| {
-            let jobs: Vec<_> = (0..jobs).map(|_| s.spawn(job)).collect();
-            jobs.into_iter().try_for_each(|job| job.join().unwrap_or_else(|_| Err(Failure::Machine("a job panicked".into()))))
+            let mut threads = Vec::new();
+            for _ in 0..jobs {
+                match thread::Builder::new().spawn_scoped(s, job) {
+                    Ok(thread) => threads.push(thread),
+                    Err(e) if threads.is_empty() => {
+                        let why =
+                            "raise the limits on processes (ulimit -u) and address space (ulimit -v), or end other programs";
+                        return Err(Failure::Machine(format!("the system creates no thread for the cases: {e}; {why}")));
+                    }
+                    // The threads that run check all cases.
+                    Err(_) => break,
+                }
+            }
+            threads.into_iter().try_for_each(|job| job.join().unwrap_or_else(|_| Err(Failure::Machine("a job panicked".into()))))
         })?;
         let mut tally = total.into_inner().unwrap_or_else(PoisonError::into_inner);
         tally.seconds = begin.elapsed().as_secs_f64();

@@ -185,23 +185,23 @@ impl Running {
         let mut child = command.spawn()?;
         let pipe = |end: Option<_>| end.ok_or_else(|| io::Error::other("no pipe"));
         let requests = pipe(child.stdin.take())?;
-        let answers = lines(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?);
-        let errors = lines(child.stderr.take().ok_or_else(|| io::Error::other("no pipe"))?);
+        let answers = lines(child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?)?;
+        let errors = lines(child.stderr.take().ok_or_else(|| io::Error::other("no pipe"))?)?;
         Ok(Running { child, requests, answers, errors })
     }
 }
 
 /// The lines of a pipe, read by a thread so that the writer never waits.
-fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+fn lines(pipe: impl Read + Send + 'static) -> io::Result<Receiver<String>> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
             if sender.send(line).is_err() {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(test)]

@@ -208,22 +208,23 @@ impl<'a> Partitions<'a> {
         }
     }
 
-    /// Runs the current window of `sim`, or the current part of it, on the leading thread, with the other threads or without. Returns the result of
-    /// the partitions of this process.
-    pub(super) fn run(&self, sim: &mut SimState, together: bool) -> PartitionResult {
+    /// Runs the current window of `sim`, or the current part of it, on `threads` threads: each of the others runs the partition of its number, and
+    /// the leading thread the remaining ones. Alone it runs all. Returns the result of the partitions of this process.
+    pub(super) fn run(&self, sim: &mut SimState, threads: usize) -> PartitionResult {
         let place = sim.calendar().place();
         self.round.fetch_add(1, Relaxed);
         self.window.store(place.window, Relaxed);
         self.end.store(place.end.0, Relaxed);
         self.full_end.store(place.full_end.0, Relaxed);
-        if together {
-            self.working.set(self.parts.len() as u32 - 1);
+        let others = threads - 1;
+        if others > 0 {
+            self.working.set(others as u32);
             self.rounds.raise();
-            self.run_partition(0);
+        }
+        (0..self.parts.len()).filter(|part| *part == 0 || *part > others).for_each(|part| self.run_partition(part));
+        if others > 0 {
             self.working.wait(|threads| threads == 0);
             assert!(!self.failed.load(SeqCst), "a thread of the run failed");
-        } else {
-            (0..self.parts.len()).for_each(|part| self.run_partition(part));
         }
         self.merge_results(sim)
     }
