@@ -75,6 +75,29 @@ fn tables_agree_with_the_summary() {
     works(&scratch, &[SAMPLE, "--out", "out", "--force"]);
 }
 
+/// A capture that turns out to be damaged while it is read leaves the tables of the one before, and no temporary files.
+#[test]
+fn failed_trains_leave_earlier_tables() {
+    let scratch = Scratch::new("trains-failed");
+    let mut bad = fs::read(SAMPLE).unwrap();
+    bad[24 + 8 + 3] = 0x70;
+    fs::write(scratch.0.join("bad.pcap"), &bad).unwrap();
+    works(&scratch, &[SAMPLE, "--out", "out"]);
+    let names = scratch.entries("out");
+    assert_eq!(names, ["cdf.csv", "connections.csv", "incast.csv", "trains.csv"]);
+    let read = |name: &String| fs::read(scratch.0.join("out").join(name)).unwrap();
+    let before: Vec<Vec<u8>> = names.iter().map(read).collect();
+    fails(&scratch, &["bad.pcap", "--out", "out", "--force"], &["`bad.pcap`"]);
+    assert_eq!(scratch.entries("out"), names);
+    assert!(names.iter().map(read).eq(before));
+    #[cfg(unix)]
+    for name in &names {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(scratch.0.join("out").join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{name} contains addresses");
+    }
+}
+
 #[test]
 fn replay_has_sizes_and_starts() {
     let scratch = Scratch::new("trains-replay");

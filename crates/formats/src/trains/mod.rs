@@ -43,4 +43,4 @@ pub use sink::{ConnectionRow, DirectionRow, Host, Incast, Message, Retransmissio
 pub use sockets::{Socket, Sockets};
 pub use source::{InputFile, in_order};
 pub use summary::{Skipped, SocketTotals, Summary, Trains};
-pub use tables::{FILES, Tables};
+pub use tables::{FILES, Open, Tables};

@@ -5,10 +5,12 @@ use crate::trains::sink::{ConnectionRow, DirectionRow, Host, Incast, Sink, Train
 use crate::trains::summary::Summary;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 /// Names of the files.
 pub const FILES: [&str; 4] = ["trains.csv", "connections.csv", "incast.csv", "cdf.csv"];
+
+/// Creates the file of a table by its name, one of [`FILES`].
+pub type Open<'a> = dyn FnMut(&'static str) -> io::Result<File> + 'a;
 
 /// Writers of the tables.
 #[derive(Debug)]
@@ -23,17 +25,16 @@ pub struct Tables {
 /// A file, and the first error of writing it.
 #[derive(Debug)]
 struct Table {
-    path: PathBuf,
+    name: &'static str,
     writer: BufWriter<File>,
     failure: Option<io::Error>,
 }
 
 impl Table {
-    fn create(dir: &Path, name: &str, header: &str) -> io::Result<Table> {
-        let path = dir.join(name);
-        let mut writer = BufWriter::with_capacity(1 << 16, File::create(&path)?);
+    fn create(open: &mut Open<'_>, name: &'static str, header: &str) -> io::Result<Table> {
+        let mut writer = BufWriter::with_capacity(1 << 16, open(name)?);
         writeln!(writer, "{header}")?;
-        Ok(Table { path, writer, failure: None })
+        Ok(Table { name, writer, failure: None })
     }
 
     fn row(&mut self, row: std::fmt::Arguments<'_>) {
@@ -42,11 +43,8 @@ impl Table {
         }
     }
 
-    fn finish(mut self) -> Result<PathBuf, (PathBuf, io::Error)> {
-        match self.failure.take().map_or_else(|| self.writer.flush(), Err) {
-            Ok(()) => Ok(self.path),
-            Err(e) => Err((self.path, e)),
-        }
+    fn finish(mut self) -> Result<(), (&'static str, io::Error)> {
+        self.failure.take().map_or_else(|| self.writer.flush(), Err).map_err(|e| (self.name, e))
     }
 }
 
@@ -85,11 +83,11 @@ fn direction(d: &DirectionRow) -> String {
 }
 
 impl Tables {
-    /// Creates the files in `dir`, and replaces existing ones.
+    /// Begins the tables in files that `open` creates by name.
     ///
     /// # Errors
     /// A file cannot be created.
-    pub fn create(dir: &Path, names: HostNames) -> io::Result<Tables> {
+    pub fn create(open: &mut Open<'_>, names: HostNames) -> io::Result<Tables> {
         let trains = "connection,src,src_port,dst,dst_port,kind,start_ns,end_ns,bytes,packets,retransmitted,gap_ns,threshold_ns";
         let connections = format!(
             "connection,client,client_port,server,server_port,opened,closed,start_ns,end_ns,handshake_rtt_ns,min_rtt_ns{}{}",
@@ -98,10 +96,10 @@ impl Tables {
         );
         Ok(Tables {
             names,
-            trains: Table::create(dir, FILES[0], trains)?,
-            connections: Table::create(dir, FILES[1], &connections)?,
-            incast: Table::create(dir, FILES[2], "receiver,start_ns,end_ns,senders,trains,rtt_ns")?,
-            cdf: Table::create(dir, FILES[3], "quantity,value,count,fraction")?,
+            trains: Table::create(open, FILES[0], trains)?,
+            connections: Table::create(open, FILES[1], &connections)?,
+            incast: Table::create(open, FILES[2], "receiver,start_ns,end_ns,senders,trains,rtt_ns")?,
+            cdf: Table::create(open, FILES[3], "quantity,value,count,fraction")?,
         })
     }
 
@@ -109,11 +107,11 @@ impl Tables {
         (self.names.host(host), host.end.port())
     }
 
-    /// Writes the distributions and ends the files. Returns their paths.
+    /// Writes the distributions and ends the files.
     ///
     /// # Errors
-    /// A file could not be written.
-    pub fn finish(mut self, summary: &Summary) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    /// A file, by its name, that could not be written.
+    pub fn finish(mut self, summary: &Summary) -> Result<(), (&'static str, io::Error)> {
         let distributions = [
             ("train_bytes", &summary.trains.sizes),
             ("train_packets", &summary.trains.packets),
@@ -127,7 +125,7 @@ impl Tables {
                 self.cdf.row(format_args!("{name},{value},{count},{fraction}\n"));
             }
         }
-        [self.trains, self.connections, self.incast, self.cdf].into_iter().map(Table::finish).collect()
+        [self.trains, self.connections, self.incast, self.cdf].into_iter().try_for_each(Table::finish)
     }
 }
 

@@ -4,7 +4,8 @@ use crate::new_file::{failed, free, illegal_name, put, scenario_name};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::warn;
 use forebay_formats::trains::{
-    FILES, FlowList, HostNames, Network, Resample, Summary, Tables, replay_scenario, resample_scenario,
+    ConnectionRow, FILES, FlowList, HostNames, Incast, Message, Network, Resample, Sink, Summary, Tables, Train, replay_scenario,
+    resample_scenario,
 };
 use forebay_platform::files;
 use std::fs::{self, File};
@@ -26,14 +27,49 @@ impl CsvFolder {
         Ok(CsvFolder { dir: dir.to_owned() })
     }
 
-    /// Creates the tables.
-    pub(super) fn begin(&self, names: HostNames) -> Result<Tables, Failure> {
-        fs::create_dir_all(&self.dir).and_then(|()| Tables::create(&self.dir, names)).map_err(|e| failed(&self.dir, &e))
+    /// Creates the tables under temporary names.
+    pub(super) fn begin(&self, names: HostNames) -> Result<CsvTables, Failure> {
+        let mut created = Vec::new();
+        let mut open = |name: &'static str| {
+            let path = self.dir.join(name);
+            files::remove_unfinished_at(&path);
+            let (file, temporary) = files::create_beside(&path, MODE)?;
+            created.push((Temporary(temporary), path));
+            Ok(file)
+        };
+        let tables = fs::create_dir_all(&self.dir).and_then(|()| Tables::create(&mut open, names));
+        let tables = tables.map_err(|e| failed(&self.dir, &e))?;
+        Ok(CsvTables { tables, files: created })
     }
 
-    /// Completes the tables, and returns their paths.
-    pub(super) fn finish(&self, tables: Tables, summary: &Summary) -> Result<Vec<PathBuf>, Failure> {
-        tables.finish(summary).map_err(|(path, e)| failed(&path, &e))
+    /// Completes all tables, gives them their final names, and returns their paths.
+    pub(super) fn finish(&self, all: CsvTables, summary: &Summary) -> Result<Vec<PathBuf>, Failure> {
+        all.tables.finish(summary).map_err(|(name, e)| failed(&self.dir.join(name), &e))?;
+        let rename = |(temporary, path): (Temporary, PathBuf)| {
+            fs::rename(&temporary.0, &path).map_err(|e| failed(&path, &e))?;
+            Ok(path)
+        };
+        all.files.into_iter().map(rename).collect()
+    }
+}
+
+/// Tables that are being written, with the temporary and the final name of each.
+pub(super) struct CsvTables {
+    tables: Tables,
+    files: Vec<(Temporary, PathBuf)>,
+}
+
+impl Sink for CsvTables {
+    fn train(&mut self, train: &Train) {
+        self.tables.train(train);
+    }
+
+    fn connection(&mut self, connection: &ConnectionRow) {
+        self.tables.connection(connection);
+    }
+
+    fn incast(&mut self, incast: &Incast) {
+        self.tables.incast(incast);
     }
 }
 
@@ -53,12 +89,12 @@ impl Drop for Temporary {
     }
 }
 
-impl forebay_formats::trains::Sink for List {
+impl Sink for List {
     fn begin(&mut self, first_ns: u64) {
         self.flows.begin(first_ns);
     }
 
-    fn message(&mut self, message: &forebay_formats::trains::Message) {
+    fn message(&mut self, message: &Message) {
         self.flows.message(message);
     }
 }
