@@ -31,6 +31,9 @@ load-at = "bottleneck"
 /// Selects the calls: `all`, or COMMAND:CALL:FAULT. Without it, every command is tried with every fault once.
 const SELECT: &str = "FOREBAY_FAULTS";
 
+/// Folder of results: a name that is in no other text, so that a message with it names the folder.
+const OUT: &str = "resultsqz";
+
 const KILL: &str = "kill";
 const FAULTS: [(&str, i32); 5] =
     [("ENOSPC", libc::ENOSPC), ("EDQUOT", libc::EDQUOT), ("EROFS", libc::EROFS), ("EIO", libc::EIO), (KILL, 0)];
@@ -51,42 +54,42 @@ const CASES: [Case; 6] = [
     Case {
         name: "run",
         before: &[],
-        args: &["run", "small.toml", "--capture", "bottleneck", "--out", "r"],
-        results: "r",
+        args: &["run", "small.toml", "--capture", "bottleneck", "--out", OUT],
+        results: OUT,
         reports: true,
     },
     Case {
         name: "sweep",
         before: &[],
-        args: &["run", "small.toml", "--sweep", "topology.senders=[2, 3]", "--threads", "1", "--out", "r"],
-        results: "r",
+        args: &["run", "small.toml", "--sweep", "topology.senders=[2, 3]", "--threads", "1", "--out", OUT],
+        results: OUT,
         reports: true,
     },
     Case {
         name: "advise",
         before: &[],
-        args: &["advise", "small.toml", "--objective", "p99 of poisson", "--seeds", "1", "--threads", "1", "--out", "r"],
-        results: "r",
+        args: &["advise", "small.toml", "--objective", "p99 of poisson", "--seeds", "1", "--threads", "1", "--out", OUT],
+        results: OUT,
         reports: false,
     },
-    Case { name: "report", before: &[RUN], args: &["report", "r", "--force"], results: "r", reports: false },
+    Case { name: "report", before: &[RUN], args: &["report", OUT, "--force"], results: OUT, reports: false },
     Case {
         name: "merge",
         before: &[&SHARD_1, &SHARD_2],
-        args: &["merge", "part-1", "part-2", "--out", "r"],
-        results: "r",
+        args: &["merge", "part-1", "part-2", "--out", OUT],
+        results: OUT,
         reports: true,
     },
     Case {
         name: "trace",
-        before: &[&["run", "small.toml", "--out", "r"]],
-        args: &["trace", "r", "--flow", "0"],
-        results: "r",
+        before: &[&["run", "small.toml", "--out", OUT]],
+        args: &["trace", OUT, "--flow", "0"],
+        results: OUT,
         reports: false,
     },
 ];
 
-const RUN: &[&str] = &["run", "small.toml", "--no-report", "--out", "r"];
+const RUN: &[&str] = &["run", "small.toml", "--no-report", "--out", OUT];
 const SHARD_1: [&str; 8] = shard("1/2", "part-1");
 const SHARD_2: [&str; 8] = shard("2/2", "part-2");
 
@@ -150,11 +153,35 @@ fn prepared(case: &Case) -> Scratch {
     s
 }
 
-/// True if the message names the path, or the file that was to get a temporary name, or its folder.
+/// True if the message names the file of the path, or its folder, or the folder of results in which it is: by a whole component of a path, without the
+/// suffix of temporary names.
 fn names(message: &str, path: &str) -> bool {
-    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().split(".tmp-").next().unwrap_or_default().to_owned());
-    let (path, message) = (Path::new(path), message.split_whitespace().collect::<String>());
-    [Some(path), path.parent()].into_iter().flatten().filter_map(name).any(|n| !n.is_empty() && message.contains(&n))
+    fn last(name: &str) -> &str {
+        name.split(".tmp-").next().unwrap_or_default()
+    }
+    let message = message.split_whitespace().collect::<String>();
+    let named: Vec<&str> = message.split(['`', '/', ':', '\'', '"']).map(last).collect();
+    let parts: Vec<&str> = path.split('/').map(last).filter(|part| !part.is_empty()).collect();
+    let near = parts.iter().rev().take(2).chain(parts.iter().filter(|part| **part == OUT));
+    near.into_iter().any(|part| named.contains(part))
+}
+
+/// Every page below a folder is complete.
+fn pages_are_whole(root: &Path) -> bool {
+    let text = |path: &PathBuf| fs::read_to_string(root.join(path)).unwrap_or_default();
+    files(root).keys().filter(|p| p.extension().is_some_and(|e| e == "html")).all(|p| text(p).trim_end().ends_with("</html>"))
+}
+
+#[test]
+fn message_must_name_file_or_results() {
+    let unit = format!("/tmp/x/{OUT}/units/tmp/unit.tmp-3-5");
+    for message in ["error: cannot write or rename: no space left on device", "error: the results of a unit in /a/tmpfs are lost"]
+    {
+        assert!(!names(message, &unit), "{message}");
+    }
+    assert!(names("error: cannot write `units/tmp/unit`", &unit));
+    assert!(names(&format!("error: cannot rename a finished result to `{OUT}/units/3f/3f.parquet`"), &unit));
+    assert!(names("error: cannot write `report.html`", "/tmp/x/report.html.tmp-3-5"));
 }
 
 /// Tries one fault. `whole` has the files of an undisturbed command.
@@ -170,12 +197,14 @@ fn try_fault(library: &Library, case: &Case, at: u64, (fault, error): (&str, i32
         Some(0) if case.reports => {
             assert!(err.contains("warning: ") && names(&err, &path), "{what}: {err}");
             let mut without = whole.clone();
-            without.remove(Path::new("r/report.html"));
+            without.remove(&Path::new(OUT).join("report.html"));
             assert!(files(&s.0) == without, "{what}: {err}");
         }
         other => panic!("{what}: {other:?}: {err}"),
     }
     assert!(!err.contains("defect"), "{what}: {err}");
+    // Before another command writes pages.
+    assert!(pages_are_whole(&s.0), "{what}: a half-written page");
     // Of results, what looks complete is complete.
     let manifest = fs::read_to_string(results.join("manifest.json")).unwrap_or_default();
     let complete = manifest.contains("\"tables\"") && case.name != "advise";
