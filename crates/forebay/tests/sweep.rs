@@ -259,6 +259,25 @@ fn damaged_kept_tables_are_computed_again() {
 }
 
 #[test]
+fn foreign_reports_are_not_replaced() {
+    let s = scratch("foreign-report");
+    s.ok(&["run", "s.toml", "-q", "--out", "r"]);
+    let page = s.0.join("r/report.html");
+    let ours = fs::read(&page).unwrap();
+    fs::write(&page, "mine").unwrap();
+    let before = s.bytes("r/summary.parquet");
+    // The same sweep, another one, and one that writes no report.
+    for more in [&[][..], &["--sweep", "topology.senders=[4]"], &["--sweep", "topology.senders=[5]", "--no-report"]] {
+        let out = s.run(&[&["run", "s.toml", "-q", "--out", "r"][..], more].concat());
+        assert_eq!(out.status.code(), Some(2), "{more:?}: {}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("not a report that forebay wrote"), "{}", text(&out.stderr));
+        assert!(fs::read(&page).unwrap() == b"mine" && s.bytes("r/summary.parquet") == before, "{more:?}");
+    }
+    fs::write(&page, ours).unwrap();
+    s.ok(&["run", "s.toml", "-q", "--out", "r"]);
+}
+
+#[test]
 fn two_at_once_do_no_harm() {
     let s = scratch("two");
     let args = ["run", "s.toml", "-q", "--out", "r"];

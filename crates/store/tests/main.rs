@@ -4,4 +4,5 @@ mod common;
 mod docs;
 mod run_directory;
 mod summary;
+mod sweep_directory;
 mod units;

@@ -103,7 +103,9 @@ impl Failure {
             | Failure::Engine(_)
             | Failure::Taken(_)
             | Failure::Usage(_)
-            | Failure::Store(StoreError::Exists(_) | StoreError::NotARun(_) | StoreError::NotPlain { .. }) => 2,
+            | Failure::Store(
+                StoreError::Exists(_) | StoreError::NotARun(_) | StoreError::ForeignReport(_) | StoreError::NotPlain { .. },
+            ) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
             Failure::Interrupted | Failure::Stopped { .. } => 130,
             Failure::Reported(code) => *code,

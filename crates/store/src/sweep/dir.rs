@@ -11,12 +11,35 @@ use crate::seal::seal;
 use crate::unit::UnitStore;
 use arrow_array::RecordBatch;
 use forebay_platform::files::TEMPORARY;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Folder of the results of its runs.
 const UNITS: &str = "units";
+
+/// Page of the report.
+const REPORT: &str = "report.html";
+
+/// Part of the head of every page that forebay writes.
+const GENERATOR: &[u8] = b"<meta name=\"generator\" content=\"forebay ";
+
+/// Bytes at the beginning of a page that include its head.
+const HEAD: u64 = 4_096;
+
+/// True if nothing is at `path`, or a page that forebay wrote.
+fn may_replace_report(path: &Path) -> Result<bool, StoreError> {
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(e) => return Err(StoreError::io("inspect", path)(e)),
+        Ok(found) if !found.is_file() => return Ok(false),
+        Ok(_) => {}
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    read.map_err(StoreError::io("read", path))?;
+    Ok(head.windows(GENERATOR.len()).any(|part| part == GENERATOR))
+}
 
 /// A directory with the results of a sweep, complete or not.
 #[derive(Debug, Clone)]
@@ -26,10 +49,10 @@ pub struct SweepDir {
 
 impl SweepDir {
     /// The directory at `path`, created if missing. A directory with a sweep in it is continued, also when its
-    /// manifest is damaged; units that both sweeps share are reused.
+    /// manifest is damaged; units that both sweeps share are reused, and tables and report of the earlier one are replaced.
     ///
     /// # Errors
-    /// A path that holds other files, and errors of the file system.
+    /// A path that holds other files, a report that forebay did not write, and errors of the file system.
     pub fn create(path: &Path) -> Result<SweepDir, StoreError> {
         let dir = SweepDir { path: path.to_owned() };
         let taken = match fs::read_dir(path) {
@@ -50,6 +73,10 @@ impl SweepDir {
             return Err(StoreError::NotARun(path.to_owned()));
         }
         fs::create_dir_all(path).map_err(StoreError::io("create", path))?;
+        let report = path.join(REPORT);
+        if !may_replace_report(&report)? {
+            return Err(StoreError::ForeignReport(report));
+        }
         Ok(dir)
     }
 
@@ -106,7 +133,7 @@ impl SweepDir {
             .map_err(|e| StoreError::Encode { path: path.clone(), message: e.to_string() })?;
         self.add_file(Manifest::FILE, seal(&text).as_bytes())?;
         if manifest.finished.is_none() && manifest.partial.is_empty() {
-            for name in ["summary.parquet", "summary.csv", "report.html"] {
+            for name in ["summary.parquet", "summary.csv", REPORT] {
                 let path = self.path.join(name);
                 match fs::remove_file(&path) {
                     Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(StoreError::io("remove", &path)(e)),
