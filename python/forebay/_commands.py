@@ -405,7 +405,12 @@ class RefereeReport:
 
 
 def referee(
-    cc: str, *, world: str | None = None, threads: int | None = None, out: str | os.PathLike[str] | None = None
+    cc: str,
+    *,
+    world: str | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> RefereeReport:
     """Judge a congestion control by RFC 9743, the test cases of the BBR draft and RFC 9331, as ``forebay referee`` does.
 
@@ -420,6 +425,8 @@ def referee(
         Criteria that are judged in parallel; one for each processor by default.
     out : path, optional
         Directory for the scenarios of all criteria.
+    force : bool, optional
+        Replace existing scenarios.
 
     Raises
     ------
@@ -427,7 +434,7 @@ def referee(
         If there is no such congestion control, or a run fails.
     """
     # The code 1 stands for violated criteria.
-    said = _said("referee", cc, *_options(world=world, threads=threads, out=out), "--format=json", accepts=(0, 1))
+    said = _said("referee", cc, *_options(world=world, threads=threads, out=out, force=force), "--format=json", accepts=(0, 1))
     document = json.loads(said)
     rows = [Criterion(**{**row, "results": [Finding(**f) for f in row["results"]]}) for row in document["rows"]]
     return RefereeReport(document["cc"], document["worlds"], document["summary"], rows)

@@ -122,6 +122,23 @@ fn explain_names_and_keys() {
         "{pages}"
     );
     assert!(fs::read_to_string(scratch.0.join("pages/forebay.1")).unwrap().contains(".TH forebay 1"));
+    // Existing pages are replaced with --force only, and links never.
+    let page = scratch.0.join("pages/forebay-run.1");
+    fs::write(&page, "mine").unwrap();
+    let out = forebay(&scratch.0, &["man", "pages"]);
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("exists already"), "{}", text(&out.stderr));
+    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+    printed(&["man", "pages", "--force"]);
+    assert_ne!(fs::read_to_string(&page).unwrap(), "mine");
+    #[cfg(unix)]
+    {
+        let mine = scratch.0.join("mine");
+        fs::rename(&page, &mine).unwrap();
+        std::os::unix::fs::symlink(&mine, &page).unwrap();
+        let before = fs::read(&mine).unwrap();
+        assert_eq!(forebay(&scratch.0, &["man", "pages", "--force"]).status.code(), Some(2));
+        assert_eq!(fs::read(&mine).unwrap(), before);
+    }
 }
 
 #[test]

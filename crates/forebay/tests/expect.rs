@@ -77,3 +77,21 @@ fn referee_writes_its_scenarios() {
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert_eq!(forebay(&scratch.0, &["referee", "nonsense"]).status.code(), Some(2));
 }
+
+/// Existing files are named before anything runs, and links are not followed.
+#[test]
+#[cfg(unix)]
+fn referee_keeps_existing_files() {
+    let scratch = Scratch::new("referee-files");
+    scratch.file("mine.html", "mine");
+    std::fs::create_dir(scratch.0.join("rows")).unwrap();
+    scratch.file("rows/mine.toml", "mine");
+    std::os::unix::fs::symlink("mine.html", scratch.0.join("link.html")).unwrap();
+    for args in [&["--out", "rows"][..], &["--page", "mine.html"], &["--page", "link.html"], &["--page", "link.html", "--force"]]
+    {
+        let out = forebay(&scratch.0, &[&["referee", "halving"][..], args].concat());
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        assert!(text(&out.stderr).contains("exists already"), "{args:?}: {}", text(&out.stderr));
+    }
+    assert_eq!(std::fs::read_to_string(scratch.0.join("mine.html")).unwrap(), "mine");
+}

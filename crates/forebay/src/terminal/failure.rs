@@ -119,7 +119,7 @@ impl Failure {
             Failure::Scenario(errors) => errors.render(),
             Failure::Store(e) => simple(fancy, &e.to_string(), Some(&e.help())),
             Failure::Taken(path) => {
-                let help = "add --force to replace it, or choose another file with --out";
+                let help = "add --force to replace a plain file, or choose another path";
                 simple(fancy, &format!("`{}` exists already", path.display()), Some(help))
             }
             Failure::Machine(message) | Failure::Engine(message) | Failure::Usage(message) => simple(fancy, message, None),

@@ -2,6 +2,7 @@
 
 use super::check::TextFormat;
 use crate::interrupt::{self, Forced};
+use crate::new_file::free;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, print_data};
 use forebay_store::{Host, write_atomic};
@@ -10,6 +11,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
+
+/// Extensions of the files in the directories of `--out` and `--qlog`.
+const SCENARIO: &str = "toml";
+const LOG: &str = "sqlog";
 
 /// Judge a congestion control by RFC 9743, the test cases of the BBR draft, RFC 9331, and tcpeval
 #[derive(Debug, clap::Args)]
@@ -34,6 +39,9 @@ pub(crate) struct Args {
     /// Directory for a qlog of each row: the packets of the first connection of its first scenario, which runs again
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(long)]
+    force: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     format: TextFormat,
@@ -41,6 +49,7 @@ pub(crate) struct Args {
 
 /// Judges it and prints the rows. A violated or unknown row makes the exit code 1.
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    check_outputs(args)?;
     interrupt::listen_or_end(Forced { grace: interrupt::GRACE, json: false, continues: false })?;
     let request = Request {
         worlds: forebay_backends::all(),
@@ -59,17 +68,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let report = referee(&request, &Runs::default(), interrupt::flag(), &progress).map_err(failure)?;
     if let Some(dir) = &args.out {
-        write_scenarios(dir, &report)?;
+        write_scenarios(dir, args.force, &report)?;
     }
     if let Some(file) = &args.page {
-        write_atomic(file, forebay_report::render(&page(&report)).as_bytes())?;
+        create(file, args.force, forebay_report::render(&page(&report)).as_bytes())?;
     }
     match args.format {
         TextFormat::Text => print(&table(&report))?,
         TextFormat::Json => print_data(&format!("{:#}\n", json(&report)))?,
     }
     if let Some(dir) = &args.qlog {
-        write_qlogs(dir, &request, &report)?;
+        write_qlogs(dir, args.force, &request, &report)?;
     }
     match report.findings.iter().flat_map(|f| &f.cells).any(|c| matches!(c.verdict, Verdict::Violated | Verdict::Unknown)) {
         true => Err(Failure::Reported(1)),
@@ -77,23 +86,46 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn write_scenarios(dir: &Path, report: &Report) -> Result<(), Failure> {
+/// Refuses existing files before the rows run, which takes minutes. Names of scenarios and logs are known afterwards only: their directories must
+/// have no files of that kind.
+fn check_outputs(args: &Args) -> Result<(), Failure> {
+    if let Some(file) = &args.page {
+        free(file, args.force)?;
+    }
+    for (dir, extension) in [(&args.out, SCENARIO), (&args.qlog, LOG)] {
+        let Some(dir) = dir.as_ref().filter(|_| !args.force) else { continue };
+        // A missing directory is created; another error is reported when it is written to.
+        let mut names = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        if let Some(taken) = names.find(|path| path.extension().is_some_and(|e| e == extension)) {
+            return Err(Failure::Taken(taken));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file that must not exist, or with `force` replaces a plain one.
+fn create(path: &Path, force: bool, contents: &[u8]) -> Result<(), Failure> {
+    free(path, force)?;
+    Ok(write_atomic(path, contents)?)
+}
+
+fn write_scenarios(dir: &Path, force: bool, report: &Report) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
     for (name, text) in &report.scenarios {
-        write_atomic(&dir.join(format!("{name}.toml")), text.as_bytes())?;
+        create(&dir.join(format!("{name}.{SCENARIO}")), force, text.as_bytes())?;
     }
     Ok(())
 }
 
 /// Writes a qlog for the first scenario of each row in each backend that ran it. Rows share scenarios.
-fn write_qlogs(dir: &Path, request: &Request, report: &Report) -> Result<(), Failure> {
+fn write_qlogs(dir: &Path, force: bool, request: &Request, report: &Report) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|e| Failure::Machine(format!("{}: {e}", dir.display())))?;
     let ran = report.findings.iter().flat_map(|f| &f.cells).filter(|c| c.verdict != Verdict::Refused);
     let firsts: BTreeSet<&String> = ran.filter_map(|c| c.scenarios.first()).collect();
     for name in firsts {
         let Some(text) = report.scenarios.get(name) else { continue };
         if let Some(log) = qlog(request, text, interrupt::flag()).map_err(failure)? {
-            write_atomic(&dir.join(format!("{name}.sqlog")), &log)?;
+            create(&dir.join(format!("{name}.{LOG}")), force, &log)?;
         }
     }
     Ok(())
