@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _share
+from . import _process, _share
 from ._errors import ForebayError
 from ._result import Result
 from ._scenario import Scenario
@@ -43,10 +42,9 @@ class CommandError(ForebayError, RuntimeError):
 
 def _said(*args: str | os.PathLike[str], accepts: Sequence[int] = (0,)) -> str:
     """Run a command and return its output."""
-    command = [sys.executable, "-m", "forebay", *[os.fspath(a) for a in args]]
     # Lines stay whole, whatever the width of the terminal is said to be.
     environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
+    done = subprocess.run(_process.command(*args), capture_output=True, text=True, encoding="utf-8", env=environment, check=False)
     if done.returncode not in accepts or not done.stdout:
         raise CommandError(done.stderr.strip() or done.stdout.strip(), done.returncode)
     return done.stdout

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import forebay as fb
-from conftest import ROOT, SMALL, Cli
+from conftest import PATIENCE_S, ROOT, SMALL, Cli
+from forebay.repro import _decides
 
 CAPTURE = ROOT / "docs/captures/web.pcap"
 
@@ -68,3 +71,30 @@ def test_the_referee_convicts(cli: Cli) -> None:
     assert report.violated
     assert str(report).startswith("halving in sim: ")
     assert {f.verdict for r in report.rows for f in r.results} <= {"holds", "violated", "unknown", "refused", "report", "n/a"}
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Enter a folder with files that have the names of modules; the file `imported` appears when one of them runs."""
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    for name in ("forebay", "runpy", "numpy", "signal"):
+        (folder / f"{name}.py").write_text("open('imported', 'w').close()\nraise SystemExit('a module of the current folder')\n")
+    monkeypatch.chdir(folder)
+    # A user can set it; the package must not depend on it.
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    return folder
+
+
+def test_functions_ignore_current_folder(foreign: Path) -> None:
+    assert fb.trains(CAPTURE).frames > 0
+    assert "newreno" in _decides.run(["list"])
+    assert not (foreign / "imported").exists()
+
+
+def test_torture_workers_ignore_current_folder(foreign: Path) -> None:
+    # The script of the package: its own folder, and not the current one, comes first in the path.
+    script = Path(sys.executable).with_name("forebay")
+    done = subprocess.run([script, "torture", "--cases", "2"], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (foreign / "imported").exists()

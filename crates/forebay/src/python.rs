@@ -2,7 +2,7 @@
 
 use crate::interrupt;
 use crate::terminal::failure::Failure;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -21,6 +21,20 @@ const PROBE: &str = "from importlib.util import find_spec\nlacks = [m for m in s
 const SAFE_PATH: &str = "True";
 /// Runs a module as `-m` does.
 const MODULE: &str = "import runpy\nname = sys.argv.pop(1)\nrunpy.run_module(name, run_name='__main__', alter_sys=True)";
+
+/// Runs a text as a program. Modules of the current folder are not imported.
+fn text_of(program: &OsStr, text: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(["-c", &format!("{NOT_FROM_HERE}{text}")]);
+    command
+}
+
+/// `python -m NAME` by this interpreter, of any version, without modules of the current folder.
+pub(crate) fn module_of(program: &OsStr, name: &str) -> Command {
+    let mut command = text_of(program, MODULE);
+    command.arg(name);
+    command
+}
 
 /// An interpreter with the needed packages.
 pub(crate) struct Python {
@@ -63,11 +77,8 @@ impl Python {
         command
     }
 
-    /// Runs a text as a program. Modules of the current folder are not imported.
     fn program(&self, text: &str) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(["-c", &format!("{NOT_FROM_HERE}{text}")]);
-        command
+        text_of(&self.program, text)
     }
 
     /// Runs it with this on its standard input.

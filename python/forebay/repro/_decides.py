@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
-from forebay import _toml
+from forebay import _process, _toml
 
 from . import _column, _point
 from ._scorecard import brief, changes, published, summary_elsewhere
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 WITHIN = "1ms"
 #: Time limit of a comparison, seconds. Our choice: the longest of the documents takes a fifth of it.
 PATIENCE = 300
-#: Keeps modules of the current folder from being imported; Python 3.10 does not know it.
-SAFE_PATH = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 def differing(outcome: Outcome) -> list[tuple[Verdict, Verdict]]:
@@ -138,7 +135,7 @@ def run(words: Sequence[str]) -> str:
     """Run the command of this package and return its output, or its error."""
     try:
         done = subprocess.run(
-            [sys.executable, *SAFE_PATH, "-m", "forebay", *words],
+            _process.command(*words),
             capture_output=True,
             text=True,
             timeout=PATIENCE,

@@ -1,10 +1,13 @@
 //! A process that checks cases for another one. A panic, a hang, or a lack of memory ends the worker only, and is a failure of its case.
 
+use crate::python::module_of;
 use crate::terminal::failure::Failure;
 use forebay_torture::{Case, Kind, Verdict, Work, check};
 use serde_json::{Value as Json, json};
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
@@ -172,16 +175,22 @@ fn memory(process: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
+/// The command that starts a worker, for the file of this program and the name by which it was started.
+fn program(own: &Path, started_as: Option<OsString>) -> Command {
+    // In the Python package this program is an interpreter, which finds the package by the path of its environment.
+    let mut command = if own.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("python")) {
+        module_of(&started_as.unwrap_or(own.into()), "forebay")
+    } else {
+        Command::new(own)
+    };
+    command.args(["torture", "--worker"]);
+    command
+}
+
 impl Running {
     fn start() -> io::Result<Running> {
-        let own = env::current_exe()?;
-        let mut command = Command::new(&own);
-        // In the Python package this program is an interpreter, which finds the package by the path of its environment.
-        if own.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("python")) {
-            command = Command::new(env::args_os().next().unwrap_or(own.into()));
-            command.args(["-m", "forebay"]);
-        }
-        command.args(["torture", "--worker"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = program(&env::current_exe()?, env::args_os().next());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let pipe = |end: Option<_>| end.ok_or_else(|| io::Error::other("no pipe"));
         let requests = pipe(child.stdin.take())?;
@@ -207,6 +216,7 @@ fn lines(pipe: impl Read + Send + 'static) -> io::Result<Receiver<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_platform::files::TempDir;
 
     #[test]
     fn outcomes_roundtrip() {
@@ -217,6 +227,26 @@ mod tests {
             assert_eq!(Outcome::read(&outcome.line()), Some(outcome));
         }
         assert_eq!(Outcome::read("no answer"), None);
+    }
+
+    /// `-m` alone would run a `forebay.py` of the current folder.
+    #[test]
+    fn worker_of_interpreter_skips_current_folder() {
+        let here = TempDir::create(&env::temp_dir(), "forebay-test-worker").unwrap();
+        let site = here.path().join("site/forebay");
+        std::fs::create_dir_all(&site).unwrap();
+        std::fs::write(site.join("__init__.py"), "").unwrap();
+        std::fs::write(site.join("__main__.py"), "import sys\nprint('the package', *sys.argv[1:])\n").unwrap();
+        for name in ["forebay", "runpy"] {
+            std::fs::write(here.path().join(format!("{name}.py")), "print('the current folder')\n").unwrap();
+        }
+        let mut command = program(Path::new("/usr/bin/python3.10"), Some("python3".into()));
+        command.current_dir(here.path()).env_remove("PYTHONSAFEPATH").env("PYTHONPATH", here.path().join("site"));
+        match command.output() {
+            Ok(done) => assert_eq!(String::from_utf8_lossy(&done.stdout).trim(), "the package torture --worker"),
+            // No Python on this machine.
+            Err(e) => assert_eq!(e.kind(), io::ErrorKind::NotFound),
+        }
     }
 
     #[test]
