@@ -154,10 +154,10 @@ processors: tests ## compare results with those of emulated processors: aarch64,
 	tools/processors.sh
 	tools/processor-models.sh
 
-# REPRODUCIBLE="kernel" compares guest kernels.
+# REPRODUCIBLE="kernel" compares guest kernels, which the command builds.
 REPRODUCIBLE ?= binary wheel
-reproducible: setup $(VENV)/python.installed ## build the command and the wheel of the last commit twice, and compare them (half an hour)
-	$(foreach what,$(REPRODUCIBLE),tools/reproducible.sh $(what) || exit 1;)
+reproducible: setup $(VENV)/python.installed $(if $(filter kernel,$(REPRODUCIBLE)),$(BUILT)) ## build the command and the wheel of the last commit twice, and compare them (half an hour)
+	$(foreach what,$(REPRODUCIBLE),FOREBAY=$(FOREBAY) tools/reproducible.sh $(what) || exit 1;)
 
 miri: ## look for undefined behaviour and data races in the simulator, by Miri (nightly Rust; minutes)
 	tools/memory-errors.sh miri

@@ -3,7 +3,7 @@
 #
 #   tools/reproducible.sh binary [PROFILE]   the command (profile release)
 #   tools/reproducible.sh wheel [PROFILE]    the Python wheel (profile wheel)
-#   tools/reproducible.sh kernel             the guest kernel of the backend linux, by $FOREBAY (target/release/forebay)
+#   tools/reproducible.sh kernel             the guest kernel of the backend linux, by $FOREBAY (target/fast/forebay, of "make fast")
 #
 # RUSTFLAGS replaces the folders of the sources and of cargo in the programs. A build elsewhere needs these flags, the same compiler and linker, and
 # the same commit.
@@ -52,7 +52,8 @@ wheel)
     done
     ;;
 kernel)
-    forebay=$(realpath "${FOREBAY:-target/release/forebay}")
+    forebay=$(realpath -m "${FOREBAY:-$target/fast/forebay}")
+    [ -x "$forebay" ] || { echo "$forebay is missing: \"make fast\" builds it, or FOREBAY names another command" >&2 && exit 1; }
     built=linux
     # The Makefile of Linux refuses blanks.
     folders[1]=$scratch/another-folder
