@@ -165,6 +165,7 @@ fn attachment(request: &Request, program: &Program, name: String, steps: Vec<Ste
         steps,
         links: Vec::new(),
         complete: false,
+        undoing: false,
         guard: None,
     })
 }

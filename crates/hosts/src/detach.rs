@@ -46,7 +46,7 @@ pub fn expired() -> Result<Vec<String>, Error> {
 /// At least one attachment could not be undone completely; the others were.
 pub fn detach_all() -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
-    let (mut done, mut first) = (Vec::new(), Ok(()));
+    let (mut done, mut first, mut kept) = (Vec::new(), Ok(()), Vec::new());
     // A damaged file is no reason to leave something behind: what it stood for is found below.
     for (file, attachment) in state::each()? {
         match attachment {
@@ -55,7 +55,10 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
                     done.extend(notes);
                     done.push(format!("detached {}", attachment.name));
                 }
-                Err(e) => first = first.and(Err(e)),
+                Err(e) => {
+                    kept.extend(attachment.pins().map(Path::to_owned));
+                    first = first.and(Err(e));
+                }
             },
             Err(e) => done.push(format!("did not use {}: {}", file.display(), e.what())),
         }
@@ -82,6 +85,8 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
         };
         let mut left: Vec<_> =
             fs::read_dir(&folder).map_err(|e| Error::io(folder.display(), &e))?.flatten().map(|e| e.path()).collect();
+        // The next attempt needs the pins of an attachment that connections could not leave.
+        left.retain(|dir| !kept.contains(dir));
         left.sort();
         for dir in left {
             match remove_pins(&dir) {

@@ -23,6 +23,20 @@ impl Error {
         self
     }
 
+    /// Adds a fix if it has none.
+    #[must_use]
+    pub(crate) fn or_fix(mut self, fix: impl Into<String>) -> Error {
+        self.fix.get_or_insert_with(|| fix.into());
+        self
+    }
+
+    /// Adds a second part to the text.
+    #[must_use]
+    pub(crate) fn and_also(mut self, more: &str) -> Error {
+        self.what = format!("{}; {more}", self.what);
+        self
+    }
+
     /// The error without the fix.
     pub(crate) fn what(&self) -> &str {
         &self.what

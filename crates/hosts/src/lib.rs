@@ -1,6 +1,6 @@
 //! Transports on real hosts: attaches the congestion controls and shims of `crates/kernel/bpf` to the running kernel, watches and detaches them.
 //! `attach` records each change before it makes it, so that `detach` finds everything after a process was killed at any moment (`state.rs`). Changes
-//! are undone in the opposite order (`step.rs`).
+//! are undone in the opposite order (`undo.rs`).
 #![cfg(all(target_os = "linux", feature = "bpf"))]
 
 pub mod attach;
@@ -38,6 +38,7 @@ mod tc;
 mod time_limit;
 mod totals;
 pub mod tune;
+mod undo;
 pub mod watch;
 
 pub use error::Error;

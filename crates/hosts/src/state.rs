@@ -7,7 +7,8 @@
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
-use crate::{Error, Health, NetNs, Prefix, lease, leftovers, loader, pins};
+use crate::undo::{Host, undo};
+use crate::{Error, Health, NetNs, Prefix, lease, loader};
 use forebay_platform::files::Dir;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -41,6 +42,9 @@ pub(crate) struct Attachment {
     pub(crate) links: Vec<u32>,
     /// All steps were done.
     pub(crate) complete: bool,
+    /// Undoing has begun, and open connections could not leave the congestion control: its pins stay until a later attempt succeeds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) undoing: bool,
     /// The guard, which undoes the attachment when it ends, unless its user decides otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) guard: Option<Guard>,
@@ -116,37 +120,9 @@ impl Attachment {
         self.steps.iter().try_for_each(|s| s.check(&self.name, &self.program, &pins))
     }
 
-    /// Undoes all steps in reverse order, checks that the kernel has freed the links, and removes the file. Continues after an error and returns the
-    /// first. Returns messages for the user, a line each.
+    /// Undoes it (`undo.rs`). Returns messages for the user, a line each.
     pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
-        let mut links = self.links.clone();
-        if let Some(folder) = self.pins() {
-            pins::check(folder)?;
-            links.extend(pins::links(folder).into_iter().filter(|l| !self.links.contains(l)));
-        }
-        // The name is that of this attachment only if it was registered.
-        let cc = self.cc().filter(|_| self.complete || !links.is_empty());
-        let undo = |steps: &mut dyn Iterator<Item = &Step>| {
-            let (mut first, mut notes) = (Ok(()), Vec::new());
-            for step in steps {
-                match step.undo() {
-                    Ok(note) => notes.extend(note),
-                    Err(e) => first = first.and(Err(e)),
-                }
-            }
-            (first, notes)
-        };
-        let undone = self.namespace.run(|| Ok(undo(&mut self.steps.iter().rev())));
-        let (undone, mut notes) = match undone {
-            // The namespace has ended, and its routes, settings and filters with it; what is left belongs to the machine.
-            Ok(None) => undo(&mut self.steps.iter().rev().filter(|s| s.outlives_namespace())),
-            Ok(Some(done)) => done,
-            Err(e) => (Err(e), Vec::new()),
-        };
-        notes.extend(leftovers::end(cc, &links)?);
-        undone?;
-        self.forget()?;
-        Ok(notes)
+        undo(self, &Host)
     }
 }
 
@@ -226,12 +202,15 @@ impl Lock {
         }
     }
 
-    /// Undoes incomplete attachments of killed processes, and attachments whose guard has ended; returns a line for each.
+    /// Undoes incomplete attachments of killed processes, attachments whose guard has ended, and those that were undone in part; returns a line
+    /// for each.
     pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
         let mut lines = Vec::new();
         for left in all()? {
             let line = if !left.complete {
                 format!("undid an interrupted attach of {}", left.name)
+            } else if left.undoing {
+                format!("finished undoing {}, which had failed before", left.name)
             } else if left.guard_has_ended() {
                 format!("rolled back {}: its guard has ended", left.name)
             } else {
@@ -278,6 +257,16 @@ mod tests {
             ],
             "complete": true,
         })
+    }
+
+    /// Versions that do not know the field read and write the other files unchanged.
+    #[test]
+    fn unfinished_undo_roundtrips() {
+        let mut attachment: Attachment = serde_json::from_value(written()).unwrap();
+        assert!(!attachment.undoing && serde_json::to_value(&attachment).unwrap().get("undoing").is_none());
+        attachment.undoing = true;
+        let again: Attachment = serde_json::from_value(serde_json::to_value(&attachment).unwrap()).unwrap();
+        assert!(again.undoing);
     }
 
     fn check(value: Value) -> Result<(), String> {

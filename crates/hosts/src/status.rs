@@ -14,7 +14,7 @@ pub struct Status {
     pub name: String,
     /// The program.
     pub program: String,
-    /// `attach` was completed.
+    /// `attach` was completed, and no attempt to undo it has failed.
     pub complete: bool,
     /// The kernel still has the congestion control; true for shims.
     pub registered: bool,
@@ -72,7 +72,7 @@ pub fn status() -> Result<Vec<Status>, Error> {
             guard,
             name: a.name,
             program: a.program,
-            complete: a.complete,
+            complete: a.complete && !a.undoing,
             prefixes: a.prefixes,
             cgroup: a.cgroup,
             default: a.default,

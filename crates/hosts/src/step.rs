@@ -1,9 +1,9 @@
 //! The changes that an attachment makes, each with its undoing. Undoing is safe at any time: before the change, after it, and twice.
 
 use crate::route::Route;
-use crate::sockets::{Target, swap};
+use crate::sockets::{Swapped, Target, swap};
 use crate::tc::Filter;
-use crate::time_limit::with_time_limit;
+use crate::time_limit::with_time_limit_or_in_place;
 use crate::{Error, loader, pins, sysctl};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -98,10 +98,16 @@ fn leave(cc: &str, memory: &Path) -> Result<Option<String>, Error> {
     let default = sysctl::get(DEFAULT_CC)?;
     let next = if default == cc { "reno".to_owned() } else { default };
     let (only, path) = (cc.to_owned(), memory.to_owned());
-    let swapped = with_time_limit(move || {
-        swap(&Target { cc: &next, only: Some(&only), back: true, ..Target::default() }, &path).map(drop)
+    let swapped = with_time_limit_or_in_place(move || {
+        swap(&Target { cc: &next, only: Some(&only), back: true, ..Target::default() }, &path)
     })?;
-    let held =
-        || format!("a process holds the lock of a socket: connections may use {cc} until the process releases it, or they close");
-    Ok(swapped.map_or_else(|| Some(held()), |()| None))
+    Ok(match swapped {
+        None => Some(format!(
+            "a process holds the lock of a socket: connections may use {cc} until the process releases it, or they close"
+        )),
+        Some(Swapped { refused: 0, .. }) => None,
+        Some(Swapped { refused, .. }) => {
+            Some(format!("the kernel refused to change {refused} connections: they use {cc} until they close"))
+        }
+    })
 }

@@ -99,6 +99,7 @@ mod tests {
             steps: Vec::new(),
             links: Vec::new(),
             complete: true,
+            undoing: false,
             guard: None,
         };
         let conditions: Vec<Condition> = conditions.iter().map(|c| c.parse().unwrap()).collect();
