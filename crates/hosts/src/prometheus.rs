@@ -86,7 +86,12 @@ pub fn write(path: &Path, all: &[Status], totals: Option<&Totals>) -> Result<(),
             .fix("name another file"));
     }
     let options = forebay_platform::files::Options { mode: Some(0o644), sync: false };
-    forebay_platform::files::replace(path, text(all, totals).as_bytes(), options).map_err(|e| Error::io(path.display(), &e))
+    forebay_platform::files::replace(path, text(all, totals).as_bytes(), options).map_err(|e| match e.kind() {
+        // Root, too: a guard keeps no capability for folders of others.
+        io::ErrorKind::PermissionDenied => Error::new(format!("{}: {e}", path.display()))
+            .fix("name a file in a folder that belongs to the user who runs this command"),
+        _ => Error::io(path.display(), &e),
+    })
 }
 
 /// Returns true if the path is free, or is a plain file that is empty or has metrics of forebay. Other users may be able to write to its folder:

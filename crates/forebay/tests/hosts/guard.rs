@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -448,7 +449,7 @@ impl Drop for Hung {
     }
 }
 
-/// A metrics file on a file system that hangs, and one that can never be written.
+/// A metrics file on a file system that hangs, and files that can never be written, or only with capabilities that a guard drops.
 pub(crate) fn metrics_file(folder: &Path) {
     let scene = Scene::new();
     let nowhere = folder.join("missing/forebay.prom");
@@ -458,6 +459,16 @@ pub(crate) fn metrics_file(folder: &Path) {
         &["missing/forebay.prom"],
     );
     check(attached() && state()["guard"].is_null(), "a watch that is refused changes nothing");
+    let foreign = folder.join("foreign");
+    std::fs::create_dir_all(&foreign).expect("a folder");
+    chown(&foreign, Some(65534), Some(65534)).expect("an owner");
+    let file = foreign.join("forebay.prom");
+    fails(
+        &scene.lab,
+        &format!("watch fbt_cli --rollback-on rtt-p99>2 --prometheus {}", file.display()),
+        &["foreign/forebay.prom", "fix:", "folder"],
+    );
+    check(!file.exists() && attached() && state()["guard"].is_null(), "no file that becomes stale, and no guard");
     if !Path::new("/dev/fuse").exists() {
         forebay_platform::doctor::requirements::skip("fuse", "no /dev/fuse");
         works(&scene.lab, "detach fbt_cli");

@@ -138,11 +138,12 @@ pub fn check_message(text: &[u8]) -> Result<(), String> {
     report.or_else(|_| serde_json::from_slice::<Command>(text).map(drop)).map_err(|e| e.to_string())
 }
 
-/// Starts a guard. The process must have a single thread, because it is forked.
+/// Starts a guard. The process must have a single thread, because it is forked. `prepare` runs before the fork, with the capabilities that both
+/// processes keep, and ends the threads that it starts; after an error of it there is no guard.
 ///
 /// # Errors
-/// Nothing of that name is attached, the process lacks capabilities, or the kernel refuses another process.
-pub fn start(mut order: Order) -> Result<Foreground, Error> {
+/// Nothing of that name is attached, the process lacks capabilities, `prepare` fails, or the kernel refuses another process.
+pub fn start(mut order: Order, prepare: impl FnOnce() -> Result<(), Error>) -> Result<Foreground, Error> {
     privileges::check()?;
     if let Subject::Attached(name) = &mut order.subject {
         // The name of its program is allowed as well.
@@ -153,11 +154,13 @@ pub fn start(mut order: Order) -> Result<Foreground, Error> {
     if fs::read_dir("/proc/self/task").map_err(failed)?.count() != 1 {
         return Err(Error::new("a guard can only be started by a process with a single thread"));
     }
+    // Refused without CAP_SYS_RESOURCE, which is dropped below: the out-of-memory killer then treats the guard like other processes.
+    let _ = fs::write("/proc/self/oom_score_adj", "-1000");
+    privileges::keep_needed()?;
+    prepare()?;
     let (ours, theirs) = Channel::pair().map_err(failed)?;
     // From here on the foreground process reads signals, so that none is lost.
     let signals = Signals::of_foreground().map_err(failed)?;
-    // Refused without CAP_SYS_RESOURCE: the out-of-memory killer then treats the guard like other processes.
-    let _ = fs::write("/proc/self/oom_score_adj", "-1000");
     let since = clock::monotonic_ns();
     // SAFETY: the process has a single thread.
     match unsafe { libc::fork() } {
@@ -168,7 +171,6 @@ pub fn start(mut order: Order) -> Result<Foreground, Error> {
         }
         child => {
             drop(theirs);
-            privileges::keep_needed()?;
             Ok(Foreground::new(&order, Guard { process: child.unsigned_abs(), since }, ours, signals))
         }
     }

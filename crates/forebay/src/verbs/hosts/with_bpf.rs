@@ -204,18 +204,22 @@ fn distribution(windows: impl Iterator<Item = u32>) -> String {
 
 pub(crate) fn watch(args: &watch::Args) -> Result<(), Failure> {
     let conditions = conditions(&args.rollback_on)?;
+    // With all capabilities: ports below 1024 need one that a guard drops.
     let port = args.prometheus_port.map(prometheus::Port::open).transpose()?;
-    if let Some(path) = &args.prometheus {
-        // A file that cannot be written is refused before anything begins.
-        prometheus::write(path, &state::status()?, None)?;
-    }
     if conditions.is_empty() { follow(args, port) } else { guard::watch(args, conditions, port) }
+}
+
+/// Writes the file of metrics for the first time, so that a file that cannot be written is refused before anything begins. The caller has the
+/// capabilities with which the file is written later.
+fn first_metrics(args: &watch::Args) -> Result<(), Error> {
+    args.prometheus.as_deref().map_or(Ok(()), |path| prometheus::write(path, &state::status()?, None))
 }
 
 /// Prints a line a second, until the time is over or Ctrl-C. Changes nothing.
 fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Failure> {
     interrupt::listen()?;
     let mut watch = Watch::new(&args.name)?;
+    first_metrics(args)?;
     let warn_of = |e: &Error| warn(&e.to_string());
     port.map(prometheus::Port::serve).transpose()?;
     args.prometheus.clone().map(|path| prometheus::keep_writing(path, warn_of)).transpose()?;

@@ -1,10 +1,11 @@
 //! `--rollback-on`: the foreground process of a guard. Output goes through a separate thread, because a terminal or a pipe may block
 //! for ever and this process must notice when the guard hangs.
 
-use super::{MEASURED, line, report};
+use super::{MEASURED, first_metrics, line, report};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{print, warn};
 use crate::verbs::{attach, watch};
+use forebay_hosts::Error;
 use forebay_hosts::attach::Request;
 use forebay_hosts::condition::Condition;
 use forebay_hosts::guard::{Ending, Event, Order, Subject, start};
@@ -65,7 +66,7 @@ pub(super) fn attach(request: Request, args: &attach::Args) -> Result<(), Failur
         keep_after: args.watch_for.map(Duration::from_secs),
         keep_on_interrupt: args.keep_on_interrupt,
     };
-    run(order, &format!("measuring the connections for {} s before attaching\n", MEASURED.as_secs()), |_| Ok(()))
+    run(order, &format!("measuring the connections for {} s before attaching\n", MEASURED.as_secs()), || Ok(()), |_| Ok(()))
 }
 
 pub(super) fn watch(args: &watch::Args, conditions: Vec<Condition>, port: Option<prometheus::Port>) -> Result<(), Failure> {
@@ -75,25 +76,36 @@ pub(super) fn watch(args: &watch::Args, conditions: Vec<Condition>, port: Option
         keep_after: args.seconds.map(Duration::from_secs),
         keep_on_interrupt: args.keep_on_interrupt,
     };
-    run(order, "", |output| {
-        port.map(prometheus::Port::serve).transpose()?;
-        if let Some(path) = args.prometheus.clone() {
-            let output = output.clone();
-            prometheus::keep_writing(path, move |e| output.warn(e.to_string()))?;
-        }
-        Ok(())
-    })
+    run(
+        order,
+        "",
+        || first_metrics(args),
+        |output| {
+            port.map(prometheus::Port::serve).transpose()?;
+            if let Some(path) = args.prometheus.clone() {
+                let output = output.clone();
+                prometheus::keep_writing(path, move |e| output.warn(e.to_string()))?;
+            }
+            Ok(())
+        },
+    )
 }
 
-/// Starts the guard and shows its events. `serve` starts threads, which must not exist before the guard is forked.
-fn run(order: Order, first: &str, serve: impl FnOnce(&Output) -> Result<(), Failure>) -> Result<(), Failure> {
+/// Starts the guard and shows its events. `prepare` runs before the guard is forked, `serve` afterwards: it starts threads, which must not exist
+/// before.
+fn run(
+    order: Order,
+    first: &str,
+    prepare: impl FnOnce() -> Result<(), Error>,
+    serve: impl FnOnce(&Output) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let keeps = match (order.keep_after, order.keep_on_interrupt) {
         (Some(time), true) => format!("after {} s, and on Ctrl-C, it stays attached", time.as_secs()),
         (Some(time), false) => format!("after {} s it stays attached", time.as_secs()),
         (None, true) => "on Ctrl-C it stays attached".into(),
         (None, false) => "Ctrl-C also rolls back".into(),
     };
-    let mut guard = start(order)?;
+    let mut guard = start(order, prepare)?;
     let (output, ended) = Output::start()?;
     output.print(first.to_owned());
     serve(&output)?;
