@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 /// Environment variable with the interpreter that has the package `forebay`, by name or path.
 const PYTHON: &str = "FOREBAY_PYTHON";
+/// Name of the package.
+const PACKAGE: &str = "forebay";
 /// Environment variable with the key of the sources from which this program was built.
 const SOURCES: &str = "FOREBAY_SOURCES";
 /// Exit code of the probe if a package is missing; no other step ends with it.
@@ -52,10 +54,15 @@ impl Python {
         let mut python = Python { program: std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into()), safe_path: false };
         let probe = python.program(PROBE).args(modules).output().map_err(|e| python.start(&e))?;
         if probe.status.code() == Some(NOT_INSTALLED) {
-            let why = String::from_utf8_lossy(&probe.stderr);
+            let (why, program) = (String::from_utf8_lossy(&probe.stderr), python.program.to_string_lossy());
+            // Beside an installed package pip installs the missing packages alone, from wherever it was installed.
+            let install = if why.split_whitespace().any(|word| word == PACKAGE) {
+                format!("`{program} -m pip install '.[{extra}]'` in the repository")
+            } else {
+                format!("`{program} -m pip install '{PACKAGE}[{extra}]'`")
+            };
             return Err(Failure::Machine(format!(
-                "`{}` lacks packages for {what} ({}); `pip install '.[{extra}]'` in the repository installs them, and {PYTHON} names another Python",
-                python.program.to_string_lossy(),
+                "`{program}` lacks packages for {what} ({}); {install} installs them, and {PYTHON} names another Python",
                 why.trim()
             )));
         }

@@ -6,7 +6,15 @@ use std::os::unix::fs::PermissionsExt;
 
 /// Replaces Python: `-c` is the probe for packages.
 fn python(scratch: &Scratch, installed: bool, code: u8) -> String {
-    let probe = if installed { "echo True; exit 0" } else { "echo No module named forebay >&2; exit 69" };
+    python_without(scratch, if installed { "" } else { "forebay" }, code)
+}
+
+/// As `python`, whose probe finds all packages but this one; all if it is empty.
+fn python_without(scratch: &Scratch, package: &str, code: u8) -> String {
+    let probe = match package {
+        "" => "echo True; exit 0".to_owned(),
+        package => format!("echo no module {package} >&2; exit 69"),
+    };
     scratch.file(
         "python",
         &format!("#!/bin/sh\n[ \"$1\" = -c ] && {{ {probe}; }}\necho \"$@\"\necho \"$FOREBAY_SOURCES\"\nexit {code}\n"),
@@ -47,10 +55,14 @@ fn missing_parts_are_named() {
     let out = run(&python(&scratch, false, 0));
     let output = text(&out.stderr);
     assert_eq!(out.status.code(), Some(1));
-    assert!(
-        output.contains("No module named forebay") && output.contains("pip install") && output.contains("FOREBAY_PYTHON"),
-        "{output}"
-    );
+    for words in ["no module forebay", "pip install '.[repro]'` in the repository", "FOREBAY_PYTHON"] {
+        assert!(output.contains(words), "{output}");
+    }
+    // The package is installed, and needs no repository.
+    let output = text(&run(&python_without(&scratch, "matplotlib", 0)).stderr);
+    for words in ["no module matplotlib", "pip install 'forebay[repro]'`", "FOREBAY_PYTHON"] {
+        assert!(output.contains(words) && !output.contains("repository"), "{output}");
+    }
     let output = text(&run("/no/such/python").stderr);
     assert!(output.contains("/no/such/python") && output.contains("FOREBAY_PYTHON"), "{output}");
     assert_eq!(forebay(&scratch.0, &["repro", "--slow"]).status.code(), Some(2));
