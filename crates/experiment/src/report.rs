@@ -4,7 +4,7 @@ use crate::capture::CapturedPacket;
 use crate::check::InvalidExperiment;
 use crate::rows::{DeliveryRow, EventRow, FlowRow, PacketRow, PortRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use crate::series::Series;
-use forebay_types::{GroupId, IndexVec, PortId, Time};
+use forebay_types::{GroupId, IndexVec, NodeId, PortId, Time};
 use std::fmt;
 
 /// Progress of a run.
@@ -54,6 +54,8 @@ pub struct Report {
     pub deliveries: Vec<DeliveryRow>,
     /// Network events, in order of time.
     pub events: Vec<EventRow>,
+    /// Packets that are queued or on the wire at the end, from backends that know them; otherwise empty.
+    pub undelivered: Undelivered,
     /// TCP packets that reached their hosts, in order of time, if recorded.
     pub packets: Series<PacketRow>,
     /// Captured packets, in order of time, then of interface.
@@ -76,6 +78,19 @@ pub struct Report {
     pub remark: String,
     /// Results of a backend that computes instead of running, without rows.
     pub predicted: Option<Predicted>,
+}
+
+/// Packets that have been sent, and have neither arrived nor been damaged, when the counters of ports are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Time of the counters. It may be after the end of a run without a duration.
+    pub until: Time,
+    /// Wire bytes in the queue of each port, with all bytes of the packet in service.
+    pub queued_bytes: IndexVec<PortId, u64>,
+    /// Packets on their way to each node, in the queue of a port or on its link.
+    pub packets: IndexVec<NodeId, u64>,
+    /// Their wire bytes.
+    pub bytes: IndexVec<NodeId, u64>,
 }
 
 /// Numbers without rows; `None` if unknown.

@@ -27,7 +27,7 @@ use forebay_apps::{App, Notice, QueryIds, query_rows};
 use forebay_experiment::Experiment;
 use forebay_experiment::deliveries::Deliveries;
 use forebay_experiment::numbering::number_by_start;
-use forebay_experiment::report::{Progress, Report};
+use forebay_experiment::report::{Progress, Report, Undelivered};
 use forebay_experiment::rows::{FlowRow, PacketRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
@@ -451,6 +451,7 @@ impl<'a> Run<'a> {
             packets: self.packets,
             captured: self.captures.map(Captures::rows).unwrap_or_default(),
             events,
+            undelivered: Undelivered::default(),
             remark: String::new(),
             predicted: None,
         }

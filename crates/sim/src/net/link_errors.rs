@@ -77,6 +77,11 @@ impl LinkErrors {
         found
     }
 
+    /// Returns true if the packet at `position`, which has not arrived, is damaged or lost.
+    pub fn has_taken(&self, position: u32) -> bool {
+        self.taken.iter().any(|t| t.position == position)
+    }
+
     /// Removes the packets from `position` on, which a failure of the link takes, also from the counts. Returns the number of damaged or lost packets
     /// among them that were queued since the end of the warm-up.
     pub fn forget(&mut self, position: u32) -> u64 {

@@ -66,6 +66,7 @@ pub(crate) fn report(n: u64) -> Report {
     };
     Report {
         captured: Default::default(),
+        undelivered: Default::default(),
         measured_from: Time::ZERO,
         acked: vec![done.bytes_acked + open.bytes_acked].into(),
         flows: vec![done, open],

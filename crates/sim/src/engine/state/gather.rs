@@ -5,6 +5,7 @@ use crate::engine::encoding::{Bytes, Encode, record};
 use crate::engine::ranks::Ranks;
 use crate::engine::recorder::Stalled;
 use forebay_apps::QueryStart;
+use forebay_experiment::report::Undelivered;
 use forebay_experiment::rows::{FlowRow, PortRow, QueueRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::{Series, SeriesRow};
 use forebay_experiment::waits::Stalls;
@@ -34,6 +35,7 @@ pub(super) struct RunResults {
     pub timeouts: Series<TimeoutRow>,
     pub tcp: Series<TcpRow>,
     pub queue: Series<QueueRow>,
+    pub undelivered: Undelivered,
     /// Packet transmissions.
     pub hops: u64,
     /// Running hashes of hosts.
@@ -68,8 +70,21 @@ record!(PortRow {
 impl Ranks {
     /// Collects the results in the first process. Returns true if this is it. `is_local` is true for ports of this process.
     pub(super) fn gather(&mut self, all: &mut RunResults, is_local: impl Fn(PortId) -> bool) -> bool {
-        let RunResults { flows, stalled, waits, arrived, delivered, ports, queries, timeouts, tcp, queue, hops, fingerprints } =
-            all;
+        let RunResults {
+            flows,
+            stalled,
+            waits,
+            arrived,
+            delivered,
+            ports,
+            queries,
+            timeouts,
+            tcp,
+            queue,
+            undelivered,
+            hops,
+            fingerprints,
+        } = all;
         // Places of rows of messages count from the first row of their process.
         let counts = self.gather_by_rank(mem::take(flows));
         let before = |rank: usize| counts[..rank].iter().map(Vec::len).sum();
@@ -89,6 +104,9 @@ impl Ranks {
         self.sum_list(arrived);
         self.sum_list(delivered);
         self.sum_list(fingerprints);
+        self.sum_list(&mut undelivered.queued_bytes);
+        self.sum_list(&mut undelivered.packets);
+        self.sum_list(&mut undelivered.bytes);
         self.sum(std::slice::from_mut(hops));
         self.gather_series(timeouts);
         self.gather_series(tcp);

@@ -3,15 +3,17 @@
 use super::SimState;
 use super::gather::RunResults;
 use crate::engine::ranks::Ranks;
+use crate::net::port::Port;
 use forebay_apps::query_rows;
 use forebay_experiment::faults::Balance;
+use forebay_experiment::network::Network;
 use forebay_experiment::numbering::number_by_start;
-use forebay_experiment::report::Report;
+use forebay_experiment::report::{Report, Undelivered};
 use forebay_experiment::rows::{EventKind, EventRow, PortRow};
 use forebay_experiment::series::Series;
 use forebay_experiment::timeouts::attribute;
-use forebay_types::Time;
-use std::mem;
+use forebay_types::{IndexVec, Time};
+use std::{iter, mem};
 
 impl SimState {
     /// Ends the simulation: checks conservation, records unfinished messages and numbers everything by time. Of several processes, which `ranks`
@@ -72,6 +74,7 @@ impl SimState {
             timeouts: self.recorder.take_timeouts(),
             tcp: self.recorder.take_samples(),
             queue,
+            undelivered: self.undelivered(end),
             hops: self.fabric.hops(),
             fingerprints: self.hosts.iter().map(|host| host.fingerprint).collect(),
         }
@@ -117,6 +120,7 @@ impl SimState {
             packets,
             captured,
             events,
+            undelivered: results.undelivered,
             remark: String::new(),
             predicted: None,
         }
@@ -167,6 +171,27 @@ impl SimState {
             });
         }
         rows
+    }
+
+    /// Packets that have not arrived, after all ports have counted to `until`.
+    fn undelivered(&self, until: Time) -> Undelivered {
+        let Network { ports, nodes, .. } = &*self.network;
+        let mut found = Undelivered {
+            until,
+            queued_bytes: self.fabric.ports.iter().take(ports.len()).map(Port::queued_bytes).collect(),
+            packets: IndexVec::repeat(0, nodes.len()),
+            bytes: IndexVec::repeat(0, nodes.len()),
+        };
+        // Behind the ports of the network are inputs that hold late packets, and the far ends of links between processes.
+        let ends = ports.iter().map(|p| Some(p.to)).chain(iter::repeat(None));
+        for (port, end) in self.fabric.ports.iter().zip(ends) {
+            let to = end.unwrap_or(port.to);
+            for packet in port.undelivered() {
+                found.packets[to] += 1;
+                found.bytes[to] += u64::from(packet.wire);
+            }
+        }
+        found
     }
 
     /// Events of the network, whose `ports` these are, in order of time. Statistics count from `measured` on.

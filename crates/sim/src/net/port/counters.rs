@@ -112,6 +112,15 @@ impl Port {
         future
     }
 
+    /// Packets that wait here or are on the wire, except those that the link damages or loses.
+    pub fn undelivered(&self) -> impl Iterator<Item = &Packet> {
+        let first = Some(self.ring.head()).filter(|first| *first != self.ring.tail());
+        let next = |position: &u32| Some(self.ring.next(*position)).filter(|next| *next != self.ring.tail());
+        let intact = |position: &u32| self.errors().is_none_or(|errors| !errors.has_taken(*position));
+        let sent = iter::successors(first, next).filter(intact).map(|position| self.ring.packet(position));
+        sent.chain(self.backlog().into_iter().flat_map(Backlog::packets))
+    }
+
     /// Checks that the count of the queue matches its packets.
     ///
     /// # Panics
