@@ -1,11 +1,15 @@
 //! Runs a case and compares the results with the invariants.
 
+mod capacity;
+mod conservation;
 mod digest;
 mod endings;
 mod equality;
 mod invariants;
 mod observations;
 mod run;
+#[cfg(test)]
+mod testing;
 
 pub use digest::{Digest, digest};
 

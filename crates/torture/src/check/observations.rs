@@ -79,7 +79,7 @@ fn senders(config: &Experiment, r: &Report) -> Result<(), String> {
 fn packets(config: &Experiment, r: &Report) -> Result<(), String> {
     let network = &config.network;
     let faults = &network.faults;
-    let one_path = faults.balance.keeps_path() && faults.failures.is_empty();
+    let one_path = faults.balance.keeps_path() && faults.failures.is_empty() && faults.reordering.is_empty();
     let in_order = one_path && network.ports.iter().all(|p| p.serves_in_order());
     let mut retransmitted: HashMap<u64, u64> = HashMap::new();
     for f in &r.flows {
