@@ -11,6 +11,8 @@ pub struct Work {
     pub runs: u64,
     /// Packet transmissions of all runs.
     pub transmissions: u64,
+    /// Longer runs that reached a limit, so that the attempts of unfinished connections were not compared.
+    pub unfinished: u64,
 }
 
 impl AddAssign for Work {
@@ -18,5 +20,6 @@ impl AddAssign for Work {
         self.connections += other.connections;
         self.runs += other.runs;
         self.transmissions += other.transmissions;
+        self.unfinished += other.unfinished;
     }
 }

@@ -74,6 +74,13 @@ impl Tally {
             let _ =
                 writeln!(out, "{cut} cases had more packets than a case may, in shorter durations as well, and were not checked");
         }
+        if work.unfinished > 0 {
+            let _ = writeln!(
+                out,
+                "{} longer runs had more packets than a case may, and did not check whether unfinished connections retransmit",
+                work.unfinished
+            );
+        }
         let _ = writeln!(
             out,
             "{}",
@@ -182,7 +189,7 @@ mod tests {
     #[test]
     fn totals() {
         let mut tally = Tally::default();
-        let work = Work { connections: 5, runs: 2, transmissions: 9 };
+        let work = Work { connections: 5, runs: 2, transmissions: 9, unfinished: 1 };
         tally.add(Kind::Crowds, &Outcome::Passed(work));
         tally.add(Kind::Scenarios, &Outcome::Cut(work));
         tally.add(Kind::Scenarios, &Outcome::Failed("x".into()));

@@ -43,7 +43,7 @@ impl From<Verdict> for Outcome {
 impl Outcome {
     /// One line of JSON.
     fn line(&self) -> String {
-        let work = |kind: &str, w: &Work| json!([kind, w.connections, w.runs, w.transmissions]);
+        let work = |kind: &str, w: &Work| json!([kind, w.connections, w.runs, w.transmissions, w.unfinished]);
         match self {
             Outcome::Passed(w) => work("passed", w),
             Outcome::Cut(w) => work("cut", w),
@@ -56,7 +56,7 @@ impl Outcome {
     fn read(line: &str) -> Option<Outcome> {
         let answer: Json = serde_json::from_str(line).ok()?;
         let number = |at: usize| answer.get(at).and_then(Json::as_u64).unwrap_or_default();
-        let work = Work { connections: number(1), runs: number(2), transmissions: number(3) };
+        let work = Work { connections: number(1), runs: number(2), transmissions: number(3), unfinished: number(4) };
         let why = answer.get(1).and_then(Json::as_str).unwrap_or_default().to_owned();
         Some(match answer.get(0)?.as_str()? {
             "passed" => Outcome::Passed(work),
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn outcomes_roundtrip() {
-        let work = Work { connections: 1, runs: 2, transmissions: 3 };
+        let work = Work { connections: 1, runs: 2, transmissions: 3, unfinished: 4 };
         for outcome in
             [Outcome::Passed(work), Outcome::Cut(work), Outcome::Refused("a\nb".into()), Outcome::Failed("c: \"d\"".into())]
         {
