@@ -48,7 +48,7 @@ impl Case {
         let kind = Kind::of(number);
         let document = match kind {
             Kind::Scenarios => scenario::draw(seed, number)?.document,
-            Kind::Connections => connection::draw(seed, number),
+            Kind::Connections => connection::draw(seed, number)?,
             Kind::Crowds => crowd::draw(seed, number),
         };
         Some(Case { kind, document })

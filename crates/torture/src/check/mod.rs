@@ -41,7 +41,12 @@ const SHORTER: [&str; 4] = ["100ms", "1ms", "20us", "500ns"];
 pub fn check(case: &Case) -> Verdict {
     let mut work = Work::default();
     if case.kind() == Kind::Connections {
-        return connection::check(case.document(), &mut work).map_or_else(Verdict::Failed, |()| Verdict::Passed(work));
+        return match connection::check(case.document(), &mut work) {
+            Ok(()) => Verdict::Passed(work),
+            Err(Stop::Refused(why)) => Verdict::Refused(why),
+            Err(Stop::Failed(why)) => Verdict::Failed(why),
+            Err(Stop::Cut) => Verdict::Cut(work),
+        };
     }
     let mut document = case.document().clone();
     let mut durations = SHORTER.iter();
@@ -60,7 +65,8 @@ pub fn check(case: &Case) -> Verdict {
 }
 
 /// Reason to end the checks of a case.
-enum Stop {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stop {
     Cut,
     Refused(String),
     Failed(String),

@@ -4,8 +4,9 @@
 pub mod pipe;
 mod wire;
 
+use crate::check::Stop;
 use crate::draw::{by_chance, log_uniform, one};
-use crate::scenario::resolve;
+use crate::scenario::{legal, resolve};
 use crate::work::Work;
 use forebay_experiment::profile::PROFILES;
 use forebay_scenario::toml;
@@ -20,11 +21,26 @@ const CONNECTIONS: u64 = 200;
 /// Bytes of the largest write.
 const LARGEST: u64 = 200_000;
 
-/// The case with this number: `[transport]`, and the seed and number of connections.
-pub(crate) fn draw(seed: u64, number: u64) -> Json {
+/// Drafts for one case. Most are legal after their repair.
+const DRAFTS: u64 = 40;
+
+/// The case with this number: `[transport]`, and the seed and number of connections. `None`, very seldom, if no draft could be repaired.
+pub(crate) fn draw(seed: u64, number: u64) -> Option<Json> {
     let rng = &mut Rng::stream(seed, &[number]);
     let connection = json!({ "seed": rng.below(1 << 32), "count": CONNECTIONS });
-    json!({ "transport": transport(rng), "connection": connection })
+    let mut legal = (0..DRAFTS).find_map(|_| legal(scenario(&transport(rng))))?;
+    Some(json!({ "transport": legal.document.get_mut("transport")?.take(), "connection": connection }))
+}
+
+/// A scenario with this transport.
+fn scenario(transport: &Json) -> Json {
+    let link = json!({ "rate": "1Gbps", "delay": "50us" });
+    let queue = json!({ "rate": "1Gbps", "delay": "50us", "buffer": "100pkt", "queue": { "kind": "dctcp-step", "k": "20pkt" } });
+    json!({
+        "topology": { "kind": "many-to-one", "senders": 1, "access": link, "bottleneck": queue },
+        "transport": transport,
+        "workload": [{ "kind": "long", "size": "10KB" }],
+    })
 }
 
 /// Options in all combinations, on hosts without offloads: the pipe passes single segments.
@@ -167,18 +183,17 @@ fn number(document: &Json, key: &str) -> Option<u64> {
     document.get("connection")?.get(key)?.as_u64()
 }
 
+/// The configuration of the connections of a case, or the reason why its transport is illegal.
+fn config(document: &Json) -> Result<TcpConfig, String> {
+    let scenario = scenario(document.get("transport").unwrap_or(&Json::Null));
+    let resolved = resolve(&toml(&scenario)).map_err(|e| e.render())?;
+    let transport = resolved.variants.first().and_then(|v| v.config.groups.iter().next()).ok_or("there is no transport")?;
+    TcpConfig::of(&transport.tcp).map_err(|e| format!("`{}`: {}", e.key, e.message))
+}
+
 /// Runs the connections of a case; `only` of `[connection]` is the number of a single one.
-pub(crate) fn check(document: &Json, work: &mut Work) -> Result<(), String> {
-    let link = json!({ "rate": "1Gbps", "delay": "50us" });
-    let queue = json!({ "rate": "1Gbps", "delay": "50us", "buffer": "100pkt", "queue": { "kind": "dctcp-step", "k": "20pkt" } });
-    let scenario = json!({
-        "topology": { "kind": "many-to-one", "senders": 1, "access": link, "bottleneck": queue },
-        "transport": document.get("transport"),
-        "workload": [{ "kind": "long", "size": "10KB" }],
-    });
-    let Ok(resolved) = resolve(&toml(&scenario)) else { return Ok(()) };
-    let Some(transport) = resolved.variants.first().and_then(|v| v.config.groups.iter().next()) else { return Ok(()) };
-    let Ok(config) = TcpConfig::of(&transport.tcp) else { return Ok(()) };
+pub(crate) fn check(document: &Json, work: &mut Work) -> Result<(), Stop> {
+    let config = config(document).map_err(Stop::Refused)?;
     let seed = number(document, "seed").unwrap_or(1);
     let (first, end) = match number(document, "only") {
         Some(only) => (only, only + 1),
@@ -186,7 +201,7 @@ pub(crate) fn check(document: &Json, work: &mut Work) -> Result<(), String> {
     };
     for index in first..end {
         let path = Path::draw(&mut Rng::stream(seed, &[index]));
-        one_connection(config.clone(), &path).map_err(|why| format!("{why} (only = {index})"))?;
+        one_connection(config.clone(), &path).map_err(|why| Stop::Failed(format!("{why} (only = {index})")))?;
         work.connections += 1;
         work.runs += 1;
     }
@@ -220,4 +235,27 @@ fn one_connection(config: TcpConfig, path: &Path) -> Result<(), String> {
         return Err(format!("a connection is never closed: {path:?}"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_transports_are_legal() {
+        for number in 0..400 {
+            let Some(document) = draw(11, number) else { panic!("no draft of case {number} is legal") };
+            if let Err(why) = config(&document) {
+                panic!("{why}\n{document}");
+            }
+        }
+    }
+
+    #[test]
+    fn illegal_transports_are_refused() {
+        let document = json!({ "transport": { "cc": "nosuchcc" }, "connection": { "seed": 1, "count": 1 } });
+        let mut work = Work::default();
+        assert!(matches!(check(&document, &mut work), Err(Stop::Refused(why)) if why.contains("nosuchcc")));
+        assert_eq!(work, Work::default());
+    }
 }

@@ -39,7 +39,9 @@ pub(super) struct Tally {
     cut: u64,
     work: Work,
     seconds: f64,
-    pub(super) failures: u64,
+    failures: u64,
+    /// Drawn cases that the reader of scenarios refuses, so that nothing was checked.
+    refused: u64,
 }
 
 impl Tally {
@@ -52,14 +54,19 @@ impl Tally {
                 self.work += *work;
                 self.cut += 1;
             }
-            Outcome::Refused(_) => {}
+            Outcome::Refused(_) => self.refused += 1,
             Outcome::Failed(_) => self.failures += 1,
         }
     }
 
+    /// Returns true if a case failed, or could not be checked because it is illegal.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failures > 0 || self.refused > 0
+    }
+
     /// The totals, as sentences.
     pub(super) fn summary(&self) -> String {
-        let Tally { cases: [scenarios, connections, crowds], cut, work, seconds, failures } = self;
+        let Tally { cases: [scenarios, connections, crowds], cut, work, seconds, failures, refused } = self;
         let mut out = format!(
             "{} cases: {scenarios} scenarios, {connections} sets of connections, {crowds} crowds\n",
             scenarios + connections + crowds
@@ -80,6 +87,9 @@ impl Tally {
                 "{} longer runs had more packets than a case may, and did not check whether unfinished connections retransmit",
                 work.unfinished
             );
+        }
+        if *refused > 0 {
+            let _ = writeln!(out, "{refused} cases were REFUSED as illegal, and were not checked");
         }
         let _ = writeln!(
             out,
@@ -110,10 +120,16 @@ impl Campaign {
                     continue;
                 }
                 let Some(case) = Case::of(self.seed, number) else { continue };
-                let outcome = worker.check(&case)?;
+                // The case of an interrupted worker does not count.
+                let Some(outcome) = worker.check(&case)? else { return Ok(()) };
                 total.lock().unwrap_or_else(PoisonError::into_inner).add(kind, &outcome);
-                if let Outcome::Failed(why) = outcome {
-                    self.report(number, &case, &why, &mut worker)?;
+                match outcome {
+                    Outcome::Failed(why) => self.report(number, &case, &why, &mut worker)?,
+                    Outcome::Refused(why) => {
+                        let (seed, name) = (self.seed, kind.name());
+                        print(&format!("case {number} of seed {seed} ({name}) is REFUSED: {}\n", short(&why)))?;
+                    }
+                    Outcome::Passed(_) | Outcome::Cut(_) => {}
                 }
             }
         };
@@ -146,7 +162,7 @@ impl Campaign {
         let hangs = same == "hangs";
         let small = shrink(case, &mut |candidate| {
             // Each attempt at a case that hangs would take minutes.
-            let fails_alike = |outcome: Outcome| matches!(&outcome, Outcome::Failed(why) if sort_of(why) == same);
+            let fails_alike = |outcome: Option<Outcome>| matches!(&outcome, Some(Outcome::Failed(why)) if sort_of(why) == same);
             !hangs && !interrupt::requested() && worker.check(candidate).is_ok_and(fails_alike)
         });
         let file = self.out.join(format!("torture-{seed}-{number}.toml"));
@@ -192,12 +208,26 @@ mod tests {
         let work = Work { connections: 5, runs: 2, transmissions: 9, unfinished: 1 };
         tally.add(Kind::Crowds, &Outcome::Passed(work));
         tally.add(Kind::Scenarios, &Outcome::Cut(work));
+        assert!(!tally.has_failed());
         tally.add(Kind::Scenarios, &Outcome::Failed("x".into()));
         let text = tally.summary();
-        for part in
-            ["3 cases: 2 scenarios, 0 sets of connections, 1 crowds", "10 connections;", "1 cases FAILED", "1 cases had more"]
-        {
+        for part in [
+            "3 cases: 2 scenarios, 0 sets of connections, 1 crowds",
+            "10 connections;",
+            "1 cases FAILED",
+            "1 cases had more",
+            "2 longer runs",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        assert!(tally.has_failed());
+    }
+
+    #[test]
+    fn refused_cases_fail_the_campaign() {
+        let mut tally = Tally::default();
+        tally.add(Kind::Connections, &Outcome::Refused("no such congestion control".into()));
+        assert!(tally.has_failed());
+        assert!(tally.summary().contains("1 cases were REFUSED"), "{}", tally.summary());
     }
 }

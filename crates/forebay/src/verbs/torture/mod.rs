@@ -16,7 +16,7 @@ use worker::Outcome;
 ///
 /// A case is a whole scenario drawn from the registries, a set of single connections over a path with losses, delays and reordering, or a crowd of short
 /// connections. Seed and number determine it. Cases run in another process, with limits on packets, time and memory. A failing case is minimized
-/// and written to a file that repeats the failure. Exit code 0: no case failed; 1: some did. docs/internals/torture.md lists the invariants.
+/// and written to a file that repeats the failure. Exit code 0: no case failed; 1: some did, or were refused. docs/internals/torture.md lists the invariants.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  forebay torture --seconds 60\n  forebay torture --seed 7 --hours 8 --jobs 2\n  forebay torture --seed 7 --case 4711\n  forebay torture torture-7-4711.toml"
@@ -84,6 +84,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         return worker::serve();
     }
     if !args.files.is_empty() {
+        interrupt::listen()?;
         return files(args);
     }
     if args.show {
@@ -103,10 +104,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let tally = campaign.run(args.jobs)?;
     print(&tally.summary())?;
-    match tally.failures {
-        0 => Ok(()),
-        _ => Err(Failure::Reported(1)),
-    }
+    if tally.has_failed() { Err(Failure::Reported(1)) } else { Ok(()) }
 }
 
 /// Runs the cases in files.
@@ -117,7 +115,7 @@ fn files(args: &Args) -> Result<(), Failure> {
         let shown = file.display();
         let text = std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("{shown}: the file cannot be read: {e}")))?;
         let case = Case::read(&text).map_err(|why| Failure::Usage(format!("{shown}: {why}")))?;
-        let outcome = worker.check(&case)?;
+        let Some(outcome) = worker.check(&case)? else { break };
         match &outcome {
             Outcome::Refused(why) => return Err(Failure::Usage(format!("{shown}: {why}"))),
             Outcome::Failed(why) => print(&format!("{shown} fails: {why}\n"))?,
@@ -126,5 +124,5 @@ fn files(args: &Args) -> Result<(), Failure> {
         tally.add(case.kind(), &outcome);
     }
     print(&tally.summary())?;
-    if tally.failures == 0 { Ok(()) } else { Err(Failure::Reported(1)) }
+    if tally.has_failed() { Err(Failure::Reported(1)) } else { Ok(()) }
 }

@@ -1,5 +1,6 @@
 //! A process that checks cases for another one. A panic, a hang, or a lack of memory ends the worker only, and is a failure of its case.
 
+use crate::interrupt;
 use crate::python::module_of;
 use crate::terminal::failure::Failure;
 use forebay_torture::{Case, Kind, Verdict, Work, check};
@@ -7,6 +8,8 @@ use serde_json::{Value as Json, json};
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
+#[cfg(unix)]
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -131,8 +134,8 @@ impl Worker {
         self.running.as_mut().ok_or_else(|| Failure::Machine("cannot start a worker".into()))
     }
 
-    /// Checks a case.
-    pub(super) fn check(&mut self, case: &Case) -> Result<Outcome, Failure> {
+    /// Checks a case. `None` if an interrupt has ended the check.
+    pub(super) fn check(&mut self, case: &Case) -> Result<Option<Outcome>, Failure> {
         let running = self.start()?;
         let request = json!([case.kind().name(), case.text()]).to_string();
         // A worker that cannot read has ended, and so gives no answer.
@@ -141,9 +144,13 @@ impl Worker {
         loop {
             let failure = match running.answers.recv_timeout(PERIOD) {
                 Ok(line) => match Outcome::read(&line) {
-                    Some(outcome) => return Ok(outcome),
+                    Some(outcome) => return Ok(Some(outcome)),
                     None => format!("the worker answers `{line}`"),
                 },
+                Err(RecvTimeoutError::Timeout) if interrupt::requested() => {
+                    self.stop();
+                    return Ok(None);
+                }
                 Err(RecvTimeoutError::Timeout) if begin.elapsed() > LONGEST => {
                     format!("hangs: not over after {} s", LONGEST.as_secs())
                 }
@@ -153,9 +160,9 @@ impl Worker {
                 },
                 Err(RecvTimeoutError::Disconnected) => String::new(),
             };
-            let Some(ended) = self.stop() else { return Ok(Outcome::Failed(failure)) };
+            let Some(ended) = self.stop() else { return Ok(Some(Outcome::Failed(failure))) };
             let said: Vec<String> = ended.errors.iter().collect();
-            return Ok(Outcome::Failed(if failure.is_empty() { panic_message(&said) } else { failure }));
+            return Ok(Some(Outcome::Failed(if failure.is_empty() { panic_message(&said) } else { failure })));
         }
     }
 }
@@ -191,6 +198,9 @@ impl Running {
     fn start() -> io::Result<Running> {
         let mut command = program(&env::current_exe()?, env::args_os().next());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A signal from the terminal is for this process, which ends its worker.
+        #[cfg(unix)]
+        command.process_group(0);
         let mut child = command.spawn()?;
         let pipe = |end: Option<_>| end.ok_or_else(|| io::Error::other("no pipe"));
         let requests = pipe(child.stdin.take())?;
