@@ -2,9 +2,10 @@
 
 use super::values::Dice;
 use forebay_experiment::faults::BIT_ERRORS;
-use forebay_experiment::network::{HashFunction, Ties};
-use forebay_experiment::topology;
-use forebay_types::param::Kind;
+use forebay_experiment::network::{HashFunction, Network, Ties};
+use forebay_experiment::topology::TwoTier;
+use forebay_experiment::{balance, topology};
+use forebay_types::param::{Entry, Kind};
 use forebay_types::{Bytes, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -114,11 +115,20 @@ fn loss(dice: &mut Dice) -> Json {
     }
 }
 
+/// Kinds of load balancing that are legal in `network`.
+pub(super) fn balances(network: &Network) -> Vec<&'static Entry> {
+    let tiers = TwoTier::of(network).is_ok();
+    // Its leaves and spines must be those of the network.
+    balance::REGISTRY.iter().map(|e| &e.entry).filter(|e| tiers || e.name != "conga").collect()
+}
+
 /// Adds the keys of `[topology]` that every kind has.
-pub(super) fn faults(dice: &mut Dice, table: &mut Map<String, Json>) {
+pub(super) fn faults(dice: &mut Dice, table: &mut Map<String, Json>, balances: &[&Entry]) {
     let words = |names: Vec<&'static str>, dice: &mut Dice| Json::from(dice.one(&names));
-    if dice.chance(20) {
-        table.insert("balance".into(), dice.one(&["flow", "packet"]).into());
+    // Few networks have two tiers, which all kinds support.
+    if dice.chance(if balances.len() == balance::REGISTRY.len() { 80 } else { 25 }) {
+        let entry = dice.one(balances);
+        table.insert("balance".into(), dice.entry(entry, 50));
     }
     if dice.chance(10) {
         table.insert("hash".into(), words(HashFunction::NAMES.iter().map(|n| n.0).collect(), dice));
@@ -149,6 +159,19 @@ pub(super) fn faults(dice: &mut Dice, table: &mut Map<String, Json>) {
         one.insert("port".into(), dice.port());
         table.insert("loss".into(), json!([one]));
     }
+    if dice.chance(12) {
+        let changes: Vec<Json> = (0..1 + dice.rng.below(3)).map(|_| change(dice)).collect();
+        table.insert("change".into(), json!(changes));
+    }
+    if dice.chance(8) {
+        let p = dice.one(&[1e-6, 0.01, 0.1, 1.0]);
+        let by = Time(dice.between(1, 10_000_000_000)).to_string();
+        table.insert("reorder".into(), json!([{ "port": dice.port_to_switch(), "p": p, "by": by }]));
+    }
+    if dice.chance(8) {
+        let every = Time(dice.between(1, 10_000_000_000)).to_string();
+        table.insert("batch".into(), json!([{ "port": dice.port_to_switch(), "every": every }]));
+    }
     if dice.chance(6) {
         let total = Bytes(dice.between(10_000, 2_000_000)).to_string();
         table.insert("shared-buffer".into(), json!({ "total": total, "alpha": dice.one(&[0.1, 0.5, 1.0, 8.0]) }));
@@ -166,6 +189,22 @@ fn failure(dice: &mut Dice) -> Json {
     if dice.chance(60) {
         let reroute = dice.between(1, 10_000_000_000);
         one.insert("reroute".into(), Time(reroute).to_string().into());
+    }
+    Json::Object(one)
+}
+
+/// A link that changes one to three of its properties, mostly while packets flow.
+fn change(dice: &mut Dice) -> Json {
+    let at = if dice.chance(10) { 0 } else { dice.between(1_000_000, 100_000_000_000) };
+    let mut one = Map::from_iter([("port".to_owned(), dice.switch_port()), ("at".to_owned(), Time(at).to_string().into())]);
+    if dice.chance(50) {
+        one.insert("rate".into(), dice.rate());
+    }
+    if dice.chance(50) {
+        one.insert("delay".into(), Time(dice.between(1, 1_000_000_000)).to_string().into());
+    }
+    if one.len() == 2 || dice.chance(30) {
+        one.insert("loss".into(), dice.one(&[0.0, 0.001, 0.05, 0.3]).into());
     }
     Json::Object(one)
 }

@@ -1,8 +1,9 @@
 //! Makes a draft legal: removes the keys that errors name.
 
 use crate::simulator;
+use forebay_experiment::workload;
 use forebay_scenario::{Errors, Resolved, Scenario, toml};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::path::Path;
 
 /// Rounds of repair; each removes one key.
@@ -52,11 +53,28 @@ fn repair(document: &mut Json, text: &str, errors: &Errors) -> bool {
         root.insert("duration".into(), "20ms".into());
         return true;
     }
+    if error.message().contains("another `pattern`") && set_pattern(document) {
+        return true;
+    }
     let named = error.message().split('`').skip(1).step_by(2).flat_map(|word| word.rsplit('.').next());
     let line = error.line_column().and_then(|(line, _)| text.lines().nth(line.saturating_sub(1)));
     let at_line = line.and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
     let mut keys = named.chain(at_line).filter(|key| !ESSENTIAL.contains(key));
     keys.any(|key| remove(document, key))
+}
+
+/// Sets the pattern of the first workload without one to `permutation`, in which no host sends to itself. In most topologies the default hosts of both sides
+/// are all, and the default pattern pairs each with itself. False if all workloads have a pattern.
+fn set_pattern(document: &mut Json) -> bool {
+    let has_pattern = |table: &Map<String, Json>| {
+        let known = workload::REGISTRY.iter().find(|w| table.get("kind").is_some_and(|kind| kind == w.entry.name));
+        known.is_some_and(|w| w.entry.params.iter().any(|p| p.key == "pattern"))
+    };
+    let workloads = document.get_mut("workload").and_then(Json::as_array_mut);
+    let mut tables = workloads.into_iter().flatten().filter_map(Json::as_object_mut);
+    let Some(table) = tables.find(|t| has_pattern(t) && !t.contains_key("pattern")) else { return false };
+    table.insert("pattern".into(), "permutation".into());
+    true
 }
 
 /// Removes the first key of that name, at any depth.
@@ -84,6 +102,17 @@ mod tests {
         let legal = legal(draft).expect("two keys to remove");
         assert_eq!(legal.document["transport"], json!({ "mss": 1000 }));
         assert_eq!(legal.resolved.variants[0].config.groups.iter().next().unwrap().tcp.mss, 1000);
+    }
+
+    #[test]
+    fn hosts_do_not_send_to_themselves() {
+        let link = json!({ "rate": "1Gbps", "delay": "1us" });
+        let draft = json!({
+            "duration": "1ms",
+            "topology": { "kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts-per-leaf": 2, "host": link, "fabric": link },
+            "workload": [{ "kind": "long" }],
+        });
+        assert_eq!(legal(draft).expect("a pattern to set").document["workload"][0]["pattern"], "permutation");
     }
 
     #[test]

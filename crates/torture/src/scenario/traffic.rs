@@ -57,6 +57,11 @@ pub(super) fn workloads(dice: &mut Dice, groups: &[String]) -> Json {
     json!((0..count).map(|_| workload(dice, groups)).collect::<Vec<_>>())
 }
 
+/// Returns true if one of the workloads can have flows at time zero.
+pub(super) fn can_start_warm(workloads: &Json) -> bool {
+    workloads.as_array().is_some_and(|list| list.iter().any(|w| w["kind"] == "poisson"))
+}
+
 fn workload(dice: &mut Dice, groups: &[String]) -> Json {
     // A flow list is a file beside the scenario.
     let known: Vec<_> = workload::REGISTRY.iter().filter(|w| w.entry.name != "replay").collect();

@@ -25,6 +25,9 @@ pub(super) struct Dice {
     pub(super) hosts: Vec<String>,
     pub(super) groups: Vec<String>,
     pub(super) ports: Vec<String>,
+    /// Ports of switches, and ports whose links lead to switches.
+    pub(super) switch_ports: Vec<String>,
+    pub(super) ports_to_switches: Vec<String>,
 }
 
 impl Dice {
@@ -39,7 +42,8 @@ impl Dice {
             ],
         );
         let in_bytes = by_chance(&mut rng, 30);
-        Dice { rng, rates, in_bytes, hosts: Vec::new(), groups: Vec::new(), ports: Vec::new() }
+        let (hosts, groups, ports, switch_ports, ports_to_switches) = Default::default();
+        Dice { rng, rates, in_bytes, hosts, groups, ports, switch_ports, ports_to_switches }
     }
 
     pub(super) fn chance(&mut self, percent: u64) -> bool {
@@ -154,8 +158,17 @@ impl Dice {
     }
 
     pub(super) fn port(&mut self) -> Json {
-        let at = self.rng.below(self.ports.len().max(1) as u64) as usize;
-        self.ports.get(at).cloned().unwrap_or_default().into()
+        name(&mut self.rng, &self.ports)
+    }
+
+    /// A port whose link can change.
+    pub(super) fn switch_port(&mut self) -> Json {
+        name(&mut self.rng, &self.switch_ports)
+    }
+
+    /// A port whose link can deliver packets late.
+    pub(super) fn port_to_switch(&mut self) -> Json {
+        name(&mut self.rng, &self.ports_to_switches)
     }
 
     fn sizes(&mut self) -> Json {
@@ -242,6 +255,12 @@ impl Dice {
         self.fill(&mut table, entry.params, percent);
         if table.len() == 1 { entry.name.into() } else { Json::Object(table) }
     }
+}
+
+/// One of these names; empty without any.
+fn name(rng: &mut Rng, names: &[String]) -> Json {
+    let at = rng.below(names.len().max(1) as u64) as usize;
+    names.get(at).cloned().unwrap_or_default().into()
 }
 
 /// The value of a TOML literal that [`bounds`] returns.
