@@ -143,7 +143,7 @@ torture: $(BUILT) ## run 150 random scenarios and sets of connections, and check
 # FUZZ="scenario capture" takes these targets only.
 FUZZ ?=
 FUZZ_SECONDS ?= 60
-fuzz: setup ## mutate the inputs of every reader, guided by coverage: a minute for each of fifteen targets (C++ compiler)
+fuzz: setup ## mutate the inputs of readers, guided by coverage: a minute for each of twenty targets (C++ compiler)
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ)
 
 fuzz-smoke: tests ## read the corpus of the fuzz targets, and mutate it for two seconds each

@@ -61,5 +61,5 @@ pub use parquet_bytes::{pack, unpack};
 pub use read::RunDir;
 pub use run_info::RunInfo;
 pub use run_table::RunTable;
-pub use seal::seal;
+pub use seal::{file_sum, seal};
 pub use writer::{Format, Pace, RunWriter, TruncatedTable};

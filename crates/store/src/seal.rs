@@ -45,8 +45,11 @@ pub(crate) fn sum(bytes: &[u8]) -> String {
     digits(Sha256::new_with_prefix(bytes))
 }
 
-/// Sum of a file, read in pieces.
-pub(crate) fn file_sum(path: &Path) -> Result<String, StoreError> {
+/// Sum of a file, 64 hexadecimal digits, as manifests have it.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn file_sum(path: &Path) -> Result<String, StoreError> {
     let read = || -> io::Result<String> {
         let (mut file, mut hash, mut piece) = (File::open(path)?, Sha256::new(), vec![0; 1 << 18]);
         loop {

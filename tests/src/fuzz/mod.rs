@@ -6,6 +6,7 @@
 mod archive;
 #[cfg(all(feature = "bpf", target_os = "linux"))]
 mod hosts;
+mod imports;
 mod packets;
 mod scenario;
 mod store;
@@ -23,19 +24,24 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "archive", run: archive::kernel_sources },
     Target { name: "capture", run: packets::capture },
+    Target { name: "chakra", run: imports::chakra },
+    Target { name: "flent", run: imports::flent_file },
     Target { name: "flow-list", run: scenario::flow_list },
     Target { name: "guest-protocol", run: packets::guest_protocol },
     #[cfg(all(feature = "bpf", target_os = "linux"))]
     Target { name: "guard-message", run: hosts::guard_message },
+    Target { name: "import", run: imports::simulator_file },
     Target { name: "manifest", run: store::manifest },
     Target { name: "node-ids", run: scenario::node_ids },
     Target { name: "packet-script", run: packets::script },
+    Target { name: "records", run: imports::records },
     Target { name: "scenario", run: scenario::scenario },
     Target { name: "set", run: scenario::set },
     Target { name: "size-table", run: scenario::size_table },
     #[cfg(all(feature = "bpf", target_os = "linux"))]
     Target { name: "state-file", run: hosts::state_file },
     Target { name: "sweep-manifest", run: store::sweep_manifest },
+    Target { name: "table", run: store::table },
     Target { name: "topology", run: scenario::topology },
     Target { name: "unit", run: store::unit },
 ];

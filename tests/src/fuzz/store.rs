@@ -2,8 +2,8 @@
 
 use crate::fuzz::{folder, text};
 use forebay_store::sweep::SweepDir;
-use forebay_store::unit::{KeyHasher, UnitStore};
-use forebay_store::{Manifest, RunDir, event_lines, losing_links, seal};
+use forebay_store::unit::{KeyHasher, UnitStore, reseal};
+use forebay_store::{Manifest, RunDir, event_lines, file_sum, losing_links, seal};
 use std::fs;
 use std::path::Path;
 
@@ -34,13 +34,34 @@ pub(crate) fn sweep_manifest(bytes: &[u8]) {
     let _ = SweepDir::create(folder.path()).map(|dir| dir.manifest().is_ok());
 }
 
-/// The file of a unit. An accepted file is read the same after it is written again.
+/// Manifest of a run with the table `flows`, and the sum of that table.
+const TABLE: &str = include_str!("../../fuzz/manifest/small.json");
+const SUM: &str = "09c6584fc7a47640ceaa75c81879f5173b6e1ec088bcf26a127dfa2c488cf45b";
+
+/// The table `flows` of a run whose manifest has its sum. No more rows are read than the manifest counts.
+pub(crate) fn table(bytes: &[u8]) {
+    let folder = folder();
+    let file = folder.path().join("flows.parquet");
+    fs::write(&file, bytes).expect("a temporary file");
+    let sum = file_sum(&file).expect("a temporary file");
+    // The input to start from has the rows of two runs.
+    let text = TABLE.replace(SUM, &sum).replacen("\"rows\": 2,", "\"rows\": 4,", 1);
+    write_manifest(folder.path(), &text);
+    let dir = RunDir::open(folder.path()).expect("a manifest with its sum");
+    let rows = dir.manifest().tables.iter().find(|t| t.name == "flows").expect("the table").rows;
+    if let Ok(batches) = dir.table("flows") {
+        let read: u64 = batches.iter().map(|b| b.num_rows() as u64).sum();
+        assert!(read == rows || batches.iter().all(|b| b.num_columns() == 0), "{read} of {rows} rows");
+    }
+}
+
+/// The file of a unit, with a sum that fits. An accepted file is read the same after it is written again.
 pub(crate) fn unit(bytes: &[u8]) {
     let (folder, key) = (folder(), KeyHasher::of(b"fuzz"));
     let store = UnitStore::open(folder.path());
     let path = store.path(&key);
     fs::create_dir_all(path.parent().expect("a folder")).expect("a temporary folder");
-    fs::write(&path, bytes).expect("a temporary file");
+    fs::write(&path, reseal(bytes)).expect("a temporary file");
     let Some(record) = store.get(&key, &[]) else { return };
     assert!(store.has(&key), "a unit that was read exists");
     store.put(&key, &record, &[], false).expect("a unit that was read can be written");

@@ -166,6 +166,13 @@ fn seal(bytes: &[u8]) -> Vec<u8> {
     [columns, sum(columns, footer).as_bytes(), footer].concat()
 }
 
+/// `file` with a checksum that fits, in place of the one that it has. For tests and fuzz targets, which change a file and let the reader parse it.
+pub fn reseal(file: &[u8]) -> Vec<u8> {
+    let Some(end) = footer_start(file).and_then(|f| f.checked_sub(SUM)) else { return file.to_vec() };
+    let (columns, rest) = file.split_at(end);
+    seal(&[columns, rest.get(SUM..).unwrap_or_default()].concat())
+}
+
 /// Verifies the checksum of a file. It must precede all parsing: Parquet readers trust their input.
 fn is_whole(bytes: &[u8]) -> bool {
     let Some((columns, rest)) = footer_start(bytes).and_then(|f| Some(bytes.split_at(f.checked_sub(SUM)?))) else { return false };
@@ -186,6 +193,19 @@ fn sum(columns: &[u8], footer: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn resealed_files_are_whole() {
+        let parts = |columns: &[u8]| [columns, &[b'x'; SUM], &[7, 7, 7], &3u32.to_le_bytes(), b"PAR1"].concat();
+        let (one, other) = (parts(b"columns"), parts(b"others"));
+        assert!(!is_whole(&one) && !is_whole(&other));
+        for file in [one, other] {
+            let sealed = reseal(&file);
+            assert!(is_whole(&sealed) && sealed.len() == file.len());
+            assert_eq!(reseal(&sealed), sealed);
+        }
+        assert_eq!(reseal(b"short"), b"short");
+    }
 
     #[test]
     fn other_versions_are_refused() {

@@ -9,6 +9,7 @@ mod run_names;
 mod store;
 mod table_record;
 
+pub use codec::reseal;
 pub use files::UnitFiles;
 pub use key::{KeyHasher, UnitKey};
 pub use record::UnitRecord;
