@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 #[cfg(unix)]
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{self, Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -71,11 +71,18 @@ impl Outcome {
     }
 }
 
-/// Reads cases from standard input, one a line as its sort and text in JSON, and writes their outcomes, until the input ends.
+/// Reads cases from standard input, one a line as its sort and text in JSON, and writes their outcomes. Ends the process when the input ends, also during
+/// a case: then the other process has ended.
 pub(super) fn serve() -> Result<(), Failure> {
+    let (sender, requests) = mpsc::channel();
+    let read = move || {
+        let lines = io::stdin().lock().lines().map_while(Result::ok);
+        lines.map(|line| sender.send(line)).take_while(Result::is_ok).for_each(drop);
+        process::exit(0);
+    };
+    thread::Builder::new().spawn(read).map_err(|e| Failure::Machine(format!("cannot start a thread: {e}")))?;
     let mut out = io::stdout().lock();
-    for line in io::stdin().lock().lines() {
-        let Ok(line) = line else { return Ok(()) };
+    for line in requests {
         let outcome = match requested(&line) {
             Ok(case) => check(&case).into(),
             Err(why) => Outcome::Refused(why),
