@@ -7,7 +7,6 @@
 use crate::catalog::Program;
 use crate::run_dir::{FOLDER, distrust, folder, folder_or_new};
 use crate::step::Step;
-use crate::undo::{Host, undo};
 use crate::{Error, Health, NetNs, Prefix, lease, loader};
 use forebay_platform::files::Dir;
 use serde::{Deserialize, Serialize};
@@ -119,11 +118,6 @@ impl Attachment {
         }
         self.steps.iter().try_for_each(|s| s.check(&self.name, &self.program, &pins))
     }
-
-    /// Undoes it (`undo.rs`). Returns messages for the user, a line each.
-    pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
-        undo(self, &Host)
-    }
 }
 
 /// The attachment of exactly that name.
@@ -200,27 +194,6 @@ impl Lock {
                 }
             }
         }
-    }
-
-    /// Undoes incomplete attachments of killed processes, attachments whose guard has ended, and those that were undone in part; returns a line
-    /// for each.
-    pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
-        let mut lines = Vec::new();
-        for left in all()? {
-            let line = if !left.complete {
-                format!("undid an interrupted attach of {}", left.name)
-            } else if left.undoing {
-                format!("finished undoing {}, which had failed before", left.name)
-            } else if left.guard_has_ended() {
-                format!("rolled back {}: its guard has ended", left.name)
-            } else {
-                continue;
-            };
-            let notes = left.undo()?;
-            lines.push(line);
-            lines.extend(notes);
-        }
-        Ok(lines)
     }
 
     /// Removes all files of attachments.

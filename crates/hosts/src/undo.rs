@@ -5,7 +5,7 @@
 //! success while connections still use the program.
 
 use crate::run_dir::FOLDER;
-use crate::state::Attachment;
+use crate::state::{Attachment, Lock, all};
 use crate::step::Step;
 use crate::{Error, NetNs, leftovers, pins};
 use std::path::Path;
@@ -111,6 +111,36 @@ pub(crate) fn undo(attachment: &Attachment, machine: &dyn Machine) -> Result<Vec
     undone.result?;
     machine.forget(attachment)?;
     Ok(notes)
+}
+
+impl Attachment {
+    /// Undoes it on this machine. Returns messages for the user, a line each.
+    pub(crate) fn undo(&self) -> Result<Vec<String>, Error> {
+        undo(self, &Host)
+    }
+}
+
+impl Lock {
+    /// Undoes incomplete attachments of killed processes, attachments whose guard has ended, and those that were undone in part; returns a line
+    /// for each.
+    pub(crate) fn tidy(&self) -> Result<Vec<String>, Error> {
+        let mut lines = Vec::new();
+        for left in all()? {
+            let line = if !left.complete {
+                format!("undid an interrupted attach of {}", left.name)
+            } else if left.undoing {
+                format!("finished undoing {}, which had failed before", left.name)
+            } else if left.guard_has_ended() {
+                format!("rolled back {}: its guard has ended", left.name)
+            } else {
+                continue;
+            };
+            let notes = left.undo()?;
+            lines.push(line);
+            lines.extend(notes);
+        }
+        Ok(lines)
+    }
 }
 
 /// Records in the state file that undoing has begun, so that the next command continues; returns the error for the user.

@@ -19,7 +19,7 @@ pub fn is_current(kernel: &Kernel) -> bool {
 /// If there is none, with the command that builds it, and if its program was changed since its build.
 pub fn kernel(cache: &Cache, named: Option<&str>) -> Result<Kernel, Error> {
     let kernel = choose(cache.list(), named, &is_current)?;
-    program_sum::check(&kernel)?;
+    program_sum::check(kernel.name(), kernel.program())?;
     Ok(kernel)
 }
 
@@ -66,6 +66,7 @@ fn choose(all: Vec<Kernel>, named: Option<&str>, current: &dyn Fn(&Kernel) -> bo
 mod tests {
     use super::choose;
     use crate::cache::{Cache, Kernel, Manifest, Patched};
+    use crate::program_sum;
     use crate::scratch::Scratch;
     use std::fs;
 
@@ -132,5 +133,30 @@ mod tests {
         assert!(old.contains("another version") && old.contains("forebay kernel build"), "{old}");
         let newest = choose(some(&place, &[("e6", "6.16.2", "now")]), None, &|k| k.manifest().recipe == "now").unwrap();
         assert_eq!(newest.name(), "e6", "not of the default series, and the only one");
+    }
+
+    #[test]
+    fn changed_kernel_is_refused() {
+        let check = |kernel: &Kernel| program_sum::check(kernel.name(), kernel.program());
+        let place = Scratch::new();
+        let cache = Cache::at(place.path());
+        let program = place.path().join("program");
+        fs::write(&program, "ELF").unwrap();
+        let manifest = Manifest {
+            version: "6.12.117".into(),
+            recipe: "r".into(),
+            source: "s".into(),
+            sha256: "h".into(),
+            patch: None,
+            compiler: "gcc".into(),
+            built: 1,
+        };
+        let [changed, intact, old] = ["aaa", "bbb", "ccc"].map(|name| cache.put(name, &program, &manifest, &[]).unwrap());
+        fs::write(changed.program(), "ELG").unwrap();
+        let e = check(&changed).unwrap_err().to_string();
+        assert!(e.contains("was changed") && e.contains("forebay kernel remove aaa"), "{e}");
+        check(&intact).unwrap();
+        fs::remove_file(old.program().with_file_name("linux.sha256")).unwrap();
+        check(&old).unwrap();
     }
 }

@@ -10,6 +10,7 @@ mod crowd;
 pub mod draw;
 mod scenario;
 mod shrink;
+mod stop;
 pub mod typical_scenario;
 mod work;
 

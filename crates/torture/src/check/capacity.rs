@@ -1,6 +1,6 @@
 //! Capacity of links: no port sends more bytes than its rate permits.
 
-use super::invariants::broken;
+use super::violation::broken;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;

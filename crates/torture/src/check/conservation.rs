@@ -1,6 +1,6 @@
 //! Conservation of packets and bytes by switches and links, between counters of different ports.
 
-use super::invariants::broken;
+use super::violation::broken;
 use forebay_experiment::network::Network;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::PortRow;

@@ -1,17 +1,12 @@
 //! Invariants of one report: bytes and packets are conserved, nothing is faster than the network allows, counters agree with each other.
 
+use super::violation::broken;
 use super::{capacity, conservation};
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::rows::{EventKind, FlowRow, PortRow, TimeoutKind};
 use forebay_types::Time;
 use std::collections::HashMap;
-use std::fmt::Debug;
-
-/// An invariant that does not hold, with the row in which.
-pub(super) fn broken(law: &str, row: &impl Debug) -> Result<(), String> {
-    Err(format!("{law}: {row:?}"))
-}
 
 /// Checks all rows.
 pub(super) fn hold(config: &Experiment, r: &Report) -> Result<(), String> {

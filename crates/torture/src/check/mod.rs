@@ -10,12 +10,14 @@ mod observations;
 mod run;
 #[cfg(test)]
 mod testing;
+mod violation;
 
 pub use digest::{Digest, digest};
 
 use crate::case::{Case, Kind};
 use crate::connection;
 use crate::scenario::resolve;
+use crate::stop::Stop;
 use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_sim::run::Cores;
@@ -62,14 +64,6 @@ pub fn check(case: &Case) -> Verdict {
         let (Some(shorter), Some(root)) = (durations.next(), document.as_object_mut()) else { return Verdict::Cut(work) };
         root.insert("duration".into(), (*shorter).into());
     }
-}
-
-/// Reason to end the checks of a case.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
-    Cut,
-    Refused(String),
-    Failed(String),
 }
 
 /// All checks of a scenario as it is.

@@ -1,6 +1,7 @@
 //! Invariants of observations during a run: samples of senders, packets, queues and timeouts.
 
-use super::invariants::{broken, timeouts};
+use super::invariants::timeouts;
+use super::violation::broken;
 use forebay_experiment::Experiment;
 use forebay_experiment::report::Report;
 use forebay_experiment::transport::RtoRule;

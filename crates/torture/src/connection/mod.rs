@@ -4,9 +4,9 @@
 pub mod pipe;
 mod wire;
 
-use crate::check::Stop;
 use crate::draw::{by_chance, log_uniform, one};
 use crate::scenario::{legal, resolve};
+use crate::stop::Stop;
 use crate::work::Work;
 use forebay_experiment::profile::PROFILES;
 use forebay_scenario::toml;
