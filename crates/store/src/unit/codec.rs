@@ -139,7 +139,9 @@ fn rows(batch: &RecordBatch) -> Option<UnitRecord> {
     let values = |row: usize| -> Option<Vec<Option<f64>>> {
         let list = lists.value(row);
         let list = list.as_primitive_opt::<Float64Type>()?;
-        (list.len() == UnitRecord::width()).then(|| list.iter().collect())
+        // A metric without a value is null in the files that are written, never NaN.
+        let legal = list.len() == UnitRecord::width() && !list.iter().flatten().any(f64::is_nan);
+        legal.then(|| list.iter().collect())
     };
     Some(UnitRecord {
         variant: text("variant", 0)?,
@@ -193,6 +195,19 @@ fn sum(columns: &[u8], footer: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_with_nan_is_damaged() {
+        let key = KeyHasher::of(b"nan");
+        let of = |value: f64| UnitRecord {
+            groups: vec!["dctcp".to_owned()].into(),
+            classes: vec![String::new()],
+            values: vec![Some(value); UnitRecord::width()],
+            ..UnitRecord::default()
+        };
+        let read = |record: &UnitRecord| decode(&key, encode(&key, record, &[]).unwrap());
+        assert!(read(&of(1.5)).is_some() && read(&of(f64::NAN)).is_none());
+    }
 
     #[test]
     fn resealed_files_are_whole() {
