@@ -9,6 +9,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+/// Bytes of a file that are read at once.
+pub(crate) const PIECE: usize = 1 << 18;
+
 /// A writer that sums the bytes that pass through it.
 #[derive(Debug)]
 pub(crate) struct Summed<W> {
@@ -50,16 +53,26 @@ pub(crate) fn sum(bytes: &[u8]) -> String {
 /// # Errors
 /// The file cannot be read.
 pub fn file_sum(path: &Path) -> Result<String, StoreError> {
-    let read = || -> io::Result<String> {
-        let (mut file, mut hash, mut piece) = (File::open(path)?, Sha256::new(), vec![0; 1 << 18]);
-        loop {
-            match file.read(&mut piece)? {
-                0 => return Ok(digits(hash)),
-                n => hash.update(piece.get(..n).unwrap_or_default()),
+    let mut hash = Sha256::new();
+    let read = File::open(path).and_then(|file| hash_file(file, &mut hash));
+    read.map(|_| digits(hash)).map_err(StoreError::io("read", path))
+}
+
+/// Adds a file to a hash, in pieces. Returns the number of bytes.
+///
+/// # Errors
+/// Errors of the file system.
+pub(crate) fn hash_file(mut file: File, hash: &mut Sha256) -> io::Result<u64> {
+    let (mut piece, mut all) = (vec![0; PIECE], 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(all),
+            n => {
+                hash.update(piece.get(..n).unwrap_or_default());
+                all += n as u64;
             }
         }
-    };
-    read().map_err(StoreError::io("read", path))
+    }
 }
 
 fn digits(hash: Sha256) -> String {

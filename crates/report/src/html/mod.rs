@@ -13,6 +13,7 @@ mod table;
 
 use crate::page::{Page, Section};
 use escape::{json, text};
+use forebay_store::sweep::PAGE_GENERATOR;
 use std::fmt::Write;
 
 /// The page as HTML. Everything except the charts is readable without a script, including the charts' data.
@@ -26,7 +27,7 @@ pub fn render(page: &Page) -> String {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
-         <meta name=\"generator\" content=\"forebay {}\"><title>{title} – forebay</title><link rel=\"icon\" href=\"data:,\">\
+         {PAGE_GENERATOR}{}\"><title>{title} – forebay</title><link rel=\"icon\" href=\"data:,\">\
          <style>{style}</style></head>\n<body>{}",
         assets::policy(&style, script),
         env!("CARGO_PKG_VERSION"),

@@ -21,8 +21,8 @@ const UNITS: &str = "units";
 /// Page of the report.
 const REPORT: &str = "report.html";
 
-/// Part of the head of every page that forebay writes.
-const GENERATOR: &[u8] = b"<meta name=\"generator\" content=\"forebay ";
+/// Part of the head of every page that forebay writes, before its version. A sweep replaces only such pages.
+pub const PAGE_GENERATOR: &str = "<meta name=\"generator\" content=\"forebay ";
 
 /// Bytes at the beginning of a page that include its head.
 const HEAD: u64 = 4_096;
@@ -38,7 +38,7 @@ fn may_replace_report(path: &Path) -> Result<bool, StoreError> {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     read.map_err(StoreError::io("read", path))?;
-    Ok(head.windows(GENERATOR.len()).any(|part| part == GENERATOR))
+    Ok(head.windows(PAGE_GENERATOR.len()).any(|part| part == PAGE_GENERATOR.as_bytes()))
 }
 
 /// A directory with the results of a sweep, complete or not.

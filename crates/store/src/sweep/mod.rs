@@ -4,6 +4,6 @@ mod dir;
 mod manifest;
 mod table;
 
-pub use dir::SweepDir;
+pub use dir::{PAGE_GENERATOR, SweepDir};
 pub use manifest::{AxisRecord, PointRecord, SweepManifest, SweepScenario};
 pub use table::{KeyColumn, KeyValues, SweepRow, SweepTable};

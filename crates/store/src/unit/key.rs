@@ -1,14 +1,12 @@
 //! Key of a unit: a hash of all inputs of its results.
 
+use crate::seal::hash_file;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::str::FromStr;
-
-/// Bytes of a file that are read at once.
-const PIECE: usize = 1 << 18;
 
 /// The first 128 bits of a SHA-256, enough to rule out accidental collisions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +71,7 @@ impl KeyHasher {
     /// # Errors
     /// Errors of the file system.
     pub(super) fn of_file(path: &Path, length: u64) -> io::Result<Option<UnitKey>> {
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         if file.metadata()?.len() != length {
             return Ok(None);
         }
@@ -81,22 +79,16 @@ impl KeyHasher {
         for part in [0, length] {
             hasher.0.update(part.to_le_bytes());
         }
-        let (mut piece, mut all) = (vec![0; PIECE], 0);
-        loop {
-            let read = file.read(&mut piece)?;
-            all += read as u64;
-            if read == 0 {
-                // Another process may change the file meanwhile.
-                return Ok((all == length).then(|| hasher.key()));
-            }
-            hasher.0.update(piece.get(..read).unwrap_or_default());
-        }
+        // Another process may change the file meanwhile.
+        let read = hash_file(file, &mut hasher.0)?;
+        Ok((read == length).then(|| hasher.key()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seal::PIECE;
 
     #[test]
     fn keys_are_texts_and_back() {
