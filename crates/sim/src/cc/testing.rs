@@ -167,3 +167,9 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
         self.next_departure = self.now + rate.tx_time(1000);
     }
 }
+
+/// Checks that docs/how-to/add-a-congestion-control.md has the code of a file, without its tests.
+pub(super) fn page_shows(source: &str) {
+    let (shown, _) = source.split_once("\n#[cfg(test)]").unwrap();
+    assert!(include_str!("../../../../docs/how-to/add-a-congestion-control.md").contains(shown), "copy the code into the page");
+}

@@ -45,9 +45,7 @@ impl Sender {
 
     #[inline(never)]
     pub(in crate::tcp) fn reduce_for_ecn(&mut self, c: &TcpConfig, ack: &Ack) {
-        // Data in the network when the mark was set: it includes the data that this ACK has removed.
-        let delivered = if c.ssthresh_from == SsthreshFrom::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
-        let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
+        let before = self.reduction_base_before(c, ack);
         let one = self.cc.window.cwnd <= 1.0 || self.cc.reduction_cause() == ReductionCause::EcnAtOneSegment;
         self.cc.window.ssthresh = self.ssthresh_after(c, Trigger::Ecn, before);
         self.stats.current_mut().losses.ecn_reductions += 1;

@@ -1,7 +1,7 @@
 //! Retransmission timeout (RFC 6298 section 5), window probes (RFC 9293 section 3.8.6.1), and thresholds after reductions.
 
 use super::{CaState, Phase, ReductionCause, Sender, Timer};
-use crate::cc::{Event, Reduction, Threshold, Trigger, Window};
+use crate::cc::{Ack, Event, Reduction, Threshold, Trigger, Window};
 use crate::net::packet::{Wire, flag};
 use crate::tcp::config::TcpConfig;
 use forebay_experiment::rows::TimeoutKind;
@@ -344,6 +344,12 @@ impl Sender {
             SsthreshFrom::Window => window.min(self.stream.snd_wnd_edge().saturating_sub(self.stream.snd_una()) as f64 / mss),
             SsthreshFrom::Flight => window.min((self.flight() - self.cold.limited.min(self.flight())) as f64 / mss),
         }
+    }
+
+    /// The same at the mark or loss that `ack` reports. The flight of that time includes the data that the ACK has removed (RFC 5681 equation 4).
+    pub(in crate::tcp) fn reduction_base_before(&self, c: &TcpConfig, ack: &Ack) -> f64 {
+        let delivered = if c.ssthresh_from == SsthreshFrom::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
+        (self.reduction_base(c) + delivered).min(self.cc.window.cwnd)
     }
 
     /// Threshold after a reduction from `before` segments, by the congestion control.

@@ -6,7 +6,6 @@ use crate::net::packet::Wire;
 use crate::tcp::common::scoreboard::SACKED;
 use crate::tcp::common::write_queue::Push;
 use crate::tcp::config::TcpConfig;
-use forebay_experiment::transport::SsthreshFrom;
 use forebay_types::Time;
 use std::num::NonZeroU64;
 
@@ -125,9 +124,7 @@ impl Sender {
     //# (Invoke congestion control to react to the loss event the probe has repaired)
     /// Reduces the window as for any loss, after a probe repaired the loss of the tail (section 7.4.2).
     pub(in crate::tcp) fn on_probe_loss(&mut self, c: &TcpConfig, ack: &Ack) {
-        // RFC 5681 equation (4) uses the flight at the loss, which includes the data that this ACK has removed.
-        let delivered = if c.ssthresh_from == SsthreshFrom::Flight { ack.delivered as f64 / f64::from(c.mss) } else { 0.0 };
-        let before = (self.reduction_base(c) + delivered).min(self.cc.window.cwnd);
+        let before = self.reduction_base_before(c, ack);
         if let Some(s) = &mut self.loss.sack {
             s.episode.undo.forbid();
         }
