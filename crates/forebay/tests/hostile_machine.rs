@@ -144,3 +144,59 @@ fn races() {
     assert!(fs::read_to_string(s.0.join("r/report.html")).unwrap().trim_end().ends_with("</html>"));
     assert!(!s.entries("r").iter().any(|f| f.contains(".tmp-")));
 }
+
+/// A wall clock that jumps by 63 years, back and forth, at each reading. Clocks of intervals are not affected.
+#[cfg(target_os = "linux")]
+const JUMPS: &str = r#"#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *t) {
+    static int readings;
+    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int code = next(id, t);
+    if (!code && id == CLOCK_REALTIME) t->tv_sec += __sync_fetch_and_add(&readings, 1) % 2 ? 2000000000L : -2000000000L;
+    return code;
+}
+"#;
+
+/// Jumps of the wall clock change the times of start and end in the manifest, and no table; a sweep goes on from its finished runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn clock_jumps() {
+    let s = Scratch::new("hostile-clock");
+    s.file("jumps.c", JUMPS);
+    let build = ["-shared", "-fPIC", "-o", "jumps.so", "jumps.c", "-ldl"];
+    assert!(Command::new("cc").current_dir(&s.0).args(build).status().expect("a C compiler").success());
+    s.file("sweep.toml", &(SMALL.replace("runs = 1", "runs = 2") + "[sweep]\n\"topology.senders\" = [2, 4]\n"));
+    let run = |to: &str, jumps: bool| {
+        let mut run = command(&s.0, &["run", "sweep.toml", "--max-time", "1h", "--out", to]);
+        if jumps {
+            run.env("LD_PRELOAD", s.0.join("jumps.so"));
+        }
+        let out = run.output().unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    run("steady", false);
+    run("jumping", true);
+    let started = |of: &str| {
+        let manifest: serde_json::Value = serde_json::from_slice(&s.bytes(&format!("{of}/manifest.json"))).unwrap();
+        manifest["started"].as_str().unwrap()[..4].parse::<u32>().unwrap()
+    };
+    assert!(started("jumping").abs_diff(started("steady")) > 50, "the clock jumps");
+    let tables = |of: &str| {
+        let folders = s.entries(&format!("{of}/units")).into_iter().map(|folder| format!("units/{folder}"));
+        let units = folders
+            .flat_map(|folder| s.entries(&format!("{of}/{folder}")).into_iter().map(move |unit| format!("{folder}/{unit}")));
+        let all: Vec<String> = units.chain(["summary.parquet".into()]).collect();
+        let bytes: Vec<_> = all.iter().map(|table| s.bytes(&format!("{of}/{table}"))).collect();
+        (all, bytes)
+    };
+    let steady = tables("steady");
+    assert_eq!(steady.0.len(), 2 * 2 + 1);
+    assert!(steady == tables("jumping"), "tables differ");
+    let unit = s.0.join("jumping").join(&steady.0[0]);
+    fs::remove_file(unit).unwrap();
+    assert!(run("jumping", true).contains("4 runs, 3 of them already finished"));
+    assert!(steady == tables("jumping"), "tables of a continued sweep differ");
+}
