@@ -3,13 +3,19 @@
 use crate::scripted::sender::Script;
 use crate::scripted::{config, config_with};
 use forebay_sim::cc::slow_start::Kind;
+use forebay_types::Rate;
 use forebay_types::param::Value;
 
 /// NewReno of the `rfc` stack, which has no probes to disturb a script, with that slow start.
 fn script(slow_start: &str) -> Script {
+    script_with_max_pacing_rate(slow_start, None)
+}
+
+fn script_with_max_pacing_rate(slow_start: &str, rate: Option<Rate>) -> Script {
     let mut c = config_with("rfc", "newreno", &[("slow-start", Value::Text(slow_start.into()))], &[]);
     c.init_cwnd = 10;
     c.rcv_wnd = 1 << 20;
+    c.max_pacing_rate = rate;
     Script::new(c, 10_000)
 }
 
@@ -220,6 +226,15 @@ fn hystart_plus_plus_bounds_an_ack() {
     let end = t.s.snd_una() / 1000 + 12;
     t.at(300).ack(end);
     assert_eq!(t.cwnd(), before + 8.0);
+}
+
+/// RFC 9406 section 4.3: a sender that paces has no such limit.
+#[test]
+fn paced_hystart_plus_plus_counts_all_segments() {
+    let mut t = script_with_max_pacing_rate("hystart++", Some(Rate(1_000_000_000_000)));
+    t.at(100);
+    t.at(200).ack(10);
+    assert_eq!(t.cwnd(), 20.0);
 }
 
 /// RFC 9406 section 4.3: only the first slow start is looked after.

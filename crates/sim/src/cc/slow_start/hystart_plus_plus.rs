@@ -13,7 +13,7 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 /// Section 4.3: rounds of CSS.
 const CSS_ROUNDS: u32 = 5;
-/// Section 4.3: maximum growth per ACK of an unpaced sender, segments (L).
+/// Section 4.3: maximum growth per ACK of a sender that does not pace, segments (L); one that paces has no maximum.
 const L: f64 = 8.0;
 
 /// State of one connection.
@@ -29,10 +29,13 @@ pub struct HystartPlusPlus {
     samples: u32,
     /// In CSS: its rounds so far, the partial one it began in included, and the RTT at its start (`cssBaselineMinRtt`).
     css: Option<(u32, Time)>,
+    /// The connection is paced.
+    paced: bool,
 }
 
-impl Default for HystartPlusPlus {
-    fn default() -> HystartPlusPlus {
+impl HystartPlusPlus {
+    /// State of a connection that is `paced` or not.
+    pub(super) fn new(paced: bool) -> HystartPlusPlus {
         HystartPlusPlus {
             over: false,
             window_end: 0,
@@ -40,11 +43,15 @@ impl Default for HystartPlusPlus {
             current: TimeOrNever::NEVER,
             samples: 0,
             css: None,
+            paced,
         }
     }
-}
 
-impl HystartPlusPlus {
+    /// Notes that the queue of the host paces the connection.
+    pub(super) fn pace(&mut self) {
+        self.paced = true;
+    }
+
     pub(super) fn pkts_acked(&mut self, w: &mut Window, ack: &Ack) {
         // Section 4.3: the threshold has been set, by a loss, a mark or this.
         self.over |= !w.ssthresh.is_unlimited();
@@ -95,7 +102,7 @@ impl HystartPlusPlus {
         if self.over {
             return ack.grow;
         }
-        let grow = (ack.acked as f64 / f64::from(ack.mss)).min(L);
+        let grow = (ack.acked as f64 / f64::from(ack.mss)).min(if self.paced { f64::INFINITY } else { L });
         if self.css.is_some() { grow / CSS_GROWTH_DIVISOR } else { grow }
     }
 }

@@ -17,7 +17,7 @@ pub fn start(kind: Kind, max_pacing_rate: Option<Rate>) -> Option<Box<SlowStart>
     match kind {
         Kind::Standard => None,
         Kind::Hystart => Some(Box::new(SlowStart::Hystart(Hystart::new(max_pacing_rate)))),
-        Kind::HystartPlusPlus => Some(Box::new(SlowStart::PlusPlus(HystartPlusPlus::default()))),
+        Kind::HystartPlusPlus => Some(Box::new(SlowStart::PlusPlus(HystartPlusPlus::new(max_pacing_rate.is_some())))),
     }
 }
 
@@ -33,8 +33,9 @@ pub enum SlowStart {
 impl SlowStart {
     /// Notes that the queue of the host paces the connection.
     pub fn pace(&mut self) {
-        if let SlowStart::Hystart(s) = self {
-            s.pace();
+        match self {
+            SlowStart::Hystart(s) => s.pace(),
+            SlowStart::PlusPlus(s) => s.pace(),
         }
     }
 
