@@ -75,16 +75,17 @@ impl Prague {
         }
     }
 
-    /// Returns true if the flow behaves as one with the virtual RTT: short flows of small RTT get going faster than that (section 2.4.4).
-    fn is_rtt_independent(&self) -> bool {
-        self.rounds >= self.c.transition && self.srtt.get().is_some_and(|rtt| rtt < self.c.rtt_virt)
+    /// Returns true if the flow behaves as one with the virtual RTT: short flows of small RTT get going faster than that (section 2.4.4), and so does slow
+    /// start (Linux `prague_is_rtt_indep`).
+    fn is_rtt_independent(&self, w: &Window) -> bool {
+        !w.in_slow_start() && self.rounds >= self.c.transition && self.srtt.get().is_some_and(|rtt| rtt < self.c.rtt_virt)
     }
 
     /// Segments by which the window grows per RTT: (RTT / RTT_virt)^2, because the rate of a flow with the virtual RTT grows by a segment per RTT_virt
     /// in each RTT_virt.
-    fn additive_increase(&self) -> f64 {
+    fn additive_increase(&self, w: &Window) -> f64 {
         match self.srtt.get() {
-            Some(rtt) if self.is_rtt_independent() => {
+            Some(rtt) if self.is_rtt_independent(w) => {
                 let ratio = rtt.0 as f64 / self.c.rtt_virt.0 as f64;
                 ratio * ratio
             }
@@ -93,8 +94,8 @@ impl Prague {
     }
 
     /// Returns true if the virtual RTT after the last reduction for marks has not passed.
-    fn has_reduced(&self) -> bool {
-        self.is_rtt_independent() && self.reduced.get().is_some_and(|then| self.now.saturating_sub(then) < self.c.rtt_virt)
+    fn has_reduced(&self, w: &Window) -> bool {
+        self.is_rtt_independent(w) && self.reduced.get().is_some_and(|then| self.now.saturating_sub(then) < self.c.rtt_virt)
     }
 
     /// Window after a reduction for marks now.
@@ -108,7 +109,7 @@ impl Prague {
         let unmarked = (ack.grow - f64::from(ack.ce)).max(0.0);
         let rest = if w.in_slow_start() { w.slow_start(unmarked) } else { unmarked };
         if rest > 0.0 {
-            w.cwnd += rest * self.additive_increase() / w.cwnd;
+            w.cwnd += rest * self.additive_increase(w) / w.cwnd;
         }
     }
 
@@ -118,7 +119,7 @@ impl Prague {
         self.marked += u64::from(ack.ce);
         self.saw_marks |= ack.ce > 0;
         self.classic |= ack.ece && ack.ce == 0;
-        let elapsed = !self.is_rtt_independent() || ack.now.saturating_sub(self.updated) >= self.c.rtt_virt;
+        let elapsed = !self.is_rtt_independent(w) || ack.now.saturating_sub(self.updated) >= self.c.rtt_virt;
         if !(elapsed && self.round.ends_when_covered(ack)) {
             return;
         }
@@ -149,7 +150,7 @@ impl Prague {
     fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
         if let Some(target) = self.target.take() {
             w.cwnd = w.cwnd.min(target);
-        } else if ack.ce > 0 && self.is_rtt_independent() && !self.has_reduced() && outcome.repair == Repair::None {
+        } else if ack.ce > 0 && self.is_rtt_independent(w) && !self.has_reduced(w) && outcome.repair == Repair::None {
             // Our choice: the first mark after the virtual RTT counts, also if it falls into the round trip of a mark that did not count. Linux waits for
             // the end of its CWR state then, so that a flow with four fifths of the virtual RTT would reduce in every second round trip only.
             w.cwnd = self.reduce(w);
@@ -185,7 +186,7 @@ impl CongestionControl for Prague {
             // RFC 3168 section 6.1.2: feedback of classic ECN has no count of marks.
             Trigger::Ecn if self.classic => halve(cut),
             // At most one reduction per virtual RTT (section 2.4.4; Linux `prague_enter_cwr`).
-            Trigger::Ecn if self.has_reduced() => w.cwnd,
+            Trigger::Ecn if self.has_reduced(w) => w.cwnd,
             Trigger::Ecn => self.reduce(w),
             // RFC 9331 section 4.3 item 2: losses are answered as by Reno.
             Trigger::Loss | Trigger::Timeout => halve(cut),
