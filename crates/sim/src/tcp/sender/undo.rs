@@ -3,7 +3,7 @@
 //! arrives that was sent only once (F-RTO, RFC 5682 section 3.1; Linux tcp_process_loss).
 
 use super::{CaState, Sender};
-use crate::cc::{Ack, Window};
+use crate::cc::{Ack, Event, Window};
 use crate::tcp::common::sack_state::SackState;
 use crate::tcp::common::undo_state::Undo;
 use crate::tcp::config::TcpConfig;
@@ -160,10 +160,14 @@ impl Sender {
             }
             (s.episode.undo.frto, s.episode.undo.hold) = (false, false);
         }
+        let reduces = matches!(self.loss.ca_state(), CaState::Cwr | CaState::Recovery);
         self.loss.set_ca_state(CaState::Open);
         self.loss.clear_dupacks();
         self.cold.recover = self.stream.snd_una();
         self.cc.set_cwr_end(self.stream.snd_una());
+        if reduces {
+            self.cc.cwnd_event(Event::Complete);
+        }
         true
     }
 }
