@@ -210,7 +210,8 @@ pub enum Event {
         deadline: Option<Time>,
     },
     /// The application writes, and until then the sender had run out of data although the window had room, with this data in the network
-    /// (tcp_rate_check_app_limited): for congestion controls with records ([`CongestionControl::Sent`]).
+    /// (tcp_rate_check_app_limited): for congestion controls with records ([`CongestionControl::Sent`]). With
+    /// [`CongestionControl::LIMITS_BETWEEN_WRITES`] also before an ACK or a timer is processed.
     AppLimited(InNetwork),
     /// The handshake is complete.
     Established {
@@ -344,6 +345,9 @@ pub trait CongestionControl: Sized {
     const PKTS_ACKED: bool = true;
     /// True if slow start is part of the congestion control. If not, there is a choice of [`slow_start`](super::slow_start).
     const OWN_SLOW_START: bool = false;
+    /// True if the connection looks for a lack of data ([`Event::AppLimited`]) also before an ACK or a timer is processed, and not only on writes as
+    /// Linux does. For congestion controls with records.
+    const LIMITS_BETWEEN_WRITES: bool = false;
     /// Limits the new data that leaves.
     const GATE: Option<Gate<Self>> = None;
     /// Called with the path of the connection, once, before anything is sent.

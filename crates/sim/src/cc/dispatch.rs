@@ -118,6 +118,10 @@ pub(super) trait OptionalHooks: CongestionControl {
         }
     }
 
+    fn limits_between_writes(&self) -> bool {
+        Self::LIMITS_BETWEEN_WRITES
+    }
+
     fn marked_in_round(&self, ack: &Ack) -> Option<u16> {
         Self::MARKED_IN_ROUND.and_then(|hook| hook(self, ack))
     }

@@ -184,6 +184,9 @@ impl Cc {
     pub fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
         each!(self, l => l.control(w, ack, outcome));
     }
+    pub fn limits_between_writes(&self) -> bool {
+        each!(self, l => l.limits_between_writes())
+    }
     pub fn marked_in_round(&self, ack: &Ack) -> Option<u16> {
         each!(self, l => l.marked_in_round(ack))
     }

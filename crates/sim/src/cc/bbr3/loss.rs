@@ -32,6 +32,8 @@ pub(super) struct LossRound {
 pub(super) struct Undo {
     /// The state that a loss has ended.
     pub(crate) state: Option<State>,
+    /// A lost packet has saved this since the last loss recovery began.
+    pub(crate) noted: bool,
     bw_shortterm: Option<u64>,
     inflight_shortterm: Option<u64>,
     inflight_longterm: Option<u64>,
@@ -100,6 +102,7 @@ impl Bbr3 {
         if !self.losses.lossy {
             self.losses.delivered = self.rate.delivered();
             self.save_state();
+            self.undo.noted = true;
         }
         self.losses.lossy = true;
         self.losses.ranges += u32::from(at.start != self.losses.end);
@@ -129,6 +132,7 @@ impl Bbr3 {
         self.save_cwnd(self.cwnd);
         self.undo = Undo {
             state: None,
+            noted: false,
             bw_shortterm: self.bw_shortterm,
             inflight_shortterm: self.inflight_shortterm,
             inflight_longterm: self.inflight_longterm,

@@ -16,7 +16,7 @@ use super::rate_sample::{DeliveryRate, RateSample, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
     Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
-    Window,
+    Trigger, Window,
 };
 use cycle::Cycle;
 use forebay_experiment::cc_state::CcState;
@@ -295,6 +295,7 @@ impl CongestionControl for Bbr3 {
     const IN_ACK_EVENT: bool = false;
     const PKTS_ACKED: bool = false;
     const OWN_SLOW_START: bool = true;
+    const LIMITS_BETWEEN_WRITES: bool = true;
     const PATH: Option<fn(&mut Bbr3, Path)> = Some(|cc, path| cc.rng = path.rng);
     const CONTROL: Option<fn(&mut Bbr3, &mut Window, &Ack, &Outcome)> = Some(Bbr3::control);
     const PACING_RATE: Option<fn(&Bbr3, u32) -> Rate> = Some(|cc, mss| {
@@ -319,9 +320,15 @@ impl CongestionControl for Bbr3 {
     fn cong_avoid(&mut self, _w: &mut Window, _ack: &Ack) {}
 
     /// OnEnterRTO, OnEnterFastRecovery.
-    fn ssthresh(&mut self, w: &Window, _cut: Reduction) -> Threshold {
+    fn ssthresh(&mut self, w: &Window, cut: Reduction) -> Threshold {
         self.cwnd = (w.cwnd * self.mss as f64) as u64;
-        self.save_state();
+        // The losses of this episode have saved the state already, and may have changed it since (HandleInflightTooHigh). Our choice: the draft does not
+        // say which of the two events comes first.
+        if std::mem::take(&mut self.undo.noted) && cut.trigger == Trigger::Loss {
+            self.save_cwnd(self.cwnd);
+        } else {
+            self.save_state();
+        }
         w.ssthresh
     }
 

@@ -1,7 +1,7 @@
 //! Tests of the draft's rules on a simple path; several are from its appendix "BBR Example Test Cases".
 
 use super::*;
-use crate::cc::testing::{LINE_RTT, Line};
+use crate::cc::testing::{LINE_RTT, Line, cut};
 
 /// Bandwidth of the line, bytes per second.
 const LINE_BW: u64 = 12_500_000;
@@ -194,6 +194,8 @@ fn spurious_loss_is_undone() {
     l.loses = |n| n % 20 == 0;
     go(&mut l, State::Down);
     assert!(l.cc.inflight_longterm.is_some());
+    // The stack reports lost segments first, and begins the recovery then.
+    l.cc.ssthresh(&l.w, cut(Trigger::Loss));
     l.cc.undo_cwnd(&l.w.clone(), l.w.cwnd);
     assert_eq!(l.cc.state, State::Refill, "UP begins again");
     assert_eq!(l.cc.inflight_longterm, None);

@@ -65,6 +65,7 @@ impl Sender {
         }
         let ack = offset as u64;
         self.loss.ensure_scoreboard(c, self.stream.snd_una());
+        self.check_app_limited_between_writes(c, now);
         if ack < self.stream.snd_una() {
             self.on_old_ack(c, now, ack, sack, out);
             return self.release_scoreboard(c);

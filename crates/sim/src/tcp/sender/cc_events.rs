@@ -76,6 +76,15 @@ impl Sender {
         }
     }
 
+    /// The same before an ACK or a timer changes the data in flight, for congestion controls with
+    /// `LIMITS_BETWEEN_WRITES` (draft-ietf-ccwg-bbr, CheckIfApplicationLimited).
+    #[inline(always)]
+    pub(in crate::tcp) fn check_app_limited_between_writes(&mut self, c: &TcpConfig, now: Time) {
+        if self.cc.hooks().records() && self.cc.algorithm().limits_between_writes() {
+            self.check_limits(c, now, self.stream.written());
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn check_limits(&mut self, c: &TcpConfig, now: Time, written: u64) {

@@ -78,6 +78,9 @@ impl Sender {
         if self.wait_for_wheel_slot(c, now) {
             return;
         }
+        if self.stream.phase() == Phase::Established {
+            self.check_app_limited_between_writes(c, now);
+        }
         match (self.stream.phase(), self.timers.kind()) {
             (Phase::SynSent, _) => {
                 self.rtt.back_off();
