@@ -23,6 +23,8 @@ mod run;
 pub mod script;
 mod settings;
 mod socket;
+#[cfg(test)]
+mod testing;
 mod variants;
 
 pub use case::{Case, cases};

@@ -108,13 +108,13 @@ pub(crate) fn drawn(seed: u64, count: u64) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::has_kernel;
     use forebay_types::Time;
 
     /// Connections from the SYN to the last ACK are identical where the table requires it.
     #[test]
     fn identical_rows_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let table = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/linux-agreement.csv")).unwrap();
@@ -131,8 +131,7 @@ mod tests {
     /// the shortest path at 100 Mbps does not, where the receive window decides (tcp_rcv_space_adjust).
     #[test]
     fn server_flows_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let rows =
@@ -146,8 +145,7 @@ mod tests {
     /// Servers with requests and answers on one connection: bursts, merged segments that carry ACKs, marks and losses.
     #[test]
     fn two_way_servers_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let sizes =
@@ -178,8 +176,7 @@ mod tests {
     /// (tcp_delack_timer_handler), here 40 ms after the last segment in order.
     #[test]
     fn delayed_ack_timer_sends_withheld_acks() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let text = "duration = \"4s\"\n[topology]\nkind = \"dumbbell\"\nleft = 1\naccess = { rate = \"10Gbps\", delay = \"1ms\" }\n\
@@ -193,8 +190,7 @@ mod tests {
     /// has written more than the windows allow, and messages end in the middle of the queue.
     #[test]
     fn overlapping_messages_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let traffic = [
@@ -217,8 +213,7 @@ mod tests {
     /// Requests and answers on one connection are identical to the last packet, with losses and marks in both directions.
     #[test]
     fn two_way_connections_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let all: Vec<Case> = cases().into_iter().filter(|c| c.name.starts_with("two-way")).collect();
@@ -234,8 +229,7 @@ mod tests {
     /// Connections of Linux servers are identical to the last packet: interrupts, receive offload and queues of hosts.
     #[test]
     fn servers_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let long = "duration = \"40ms\"\n[[workload]]\nkind = \"long\"\nstagger = \"50us\"\n";
@@ -264,8 +258,7 @@ mod tests {
     /// for the interface sends more. The run ends inside an interrupt.
     #[test]
     fn connections_of_server_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let long = "[[workload]]\nkind = \"long\"\n";
@@ -293,8 +286,7 @@ mod tests {
     /// segment needs (tcp_grow_window): identical to the last packet.
     #[test]
     fn probes_and_jumbo_frames_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let lost = "[[topology.failure]]\nlink = \"bottleneck\"\ndown = \"2300us\"\nup = \"4ms\"\n";
@@ -318,8 +310,7 @@ mod tests {
     /// A retransmission takes the segments behind it along, if all of them fit (tcp_retrans_try_collapse): the last data and the FIN after a timeout.
     #[test]
     fn collapsed_retransmissions_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         for (recovery, host, size) in
@@ -341,8 +332,7 @@ mod tests {
     /// retransmissions and timeouts, and the same goodput.
     #[test]
     fn recovery_without_rack_repairs_as_linux() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let text = "[topology]\nkind = \"many-to-one\"\nsenders = 2\naccess = { rate = \"8Gbps\", delay = \"3us\" }\n\
@@ -374,8 +364,7 @@ mod tests {
     /// (try_bulk_dequeue_skb), and a requeued packet enters the idle wire at a whole nanosecond (net_tx_action).
     #[test]
     fn drawn_scenarios_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let one = [
@@ -393,8 +382,7 @@ mod tests {
     /// Flows without RACK, which count SACKed segments (tcp_update_scoreboard), are identical to the last packet: losses in bursts and single ones.
     #[test]
     fn losses_by_count_are_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         for (senders, queue, cc) in [
@@ -416,8 +404,7 @@ mod tests {
     /// Losses in slow start: HyStart finds its end in the recovery and lowers the threshold there, before the second reduction.
     #[test]
     fn hystart_in_recovery_is_identical() {
-        if forebay_backends::all().find("linux").is_none_or(|w| w.version().is_empty()) {
-            eprintln!("skipped: there is no kernel: forebay kernel build");
+        if !has_kernel() {
             return;
         }
         let text = "[topology]\nkind = \"many-to-one\"\nsenders = 1\naccess = { rate = \"8Gbps\", delay = \"2us\" }\n\
