@@ -3,7 +3,7 @@
 //! and with the nodes of each window in reverse order.
 
 use forebay_experiment::Experiment;
-use forebay_experiment::report::Cut;
+use forebay_experiment::report::EarlyEnd;
 use forebay_experiment::rows::{EventKind, QueryRow};
 use forebay_experiment::traffic::{ReplayFlow, Request, WorkloadKind};
 use forebay_experiment::workload::REGISTRY;
@@ -441,7 +441,8 @@ fn arrivals_within_delay_are_bounded() {
              bottleneck = {{ rate = \"1Tbps\", delay = \"1s\" }}\n[[workload]]\n{workload}\n"
         );
         let config = resolve(&text, &[], None).remove(0).config;
-        let report = run_seeded(config.check().unwrap(), 1, Cores::exactly(1), &mut |_| ControlFlow::Break(Cut::Keep)).unwrap();
+        let report =
+            run_seeded(config.check().unwrap(), 1, Cores::exactly(1), &mut |_| ControlFlow::Break(EarlyEnd::WithReport)).unwrap();
         assert!(report.cut && report.end < Time::from_ms(500), "{workload}: {}", report.end);
     }
 }

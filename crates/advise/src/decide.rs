@@ -38,7 +38,7 @@ pub(crate) fn decide(
     let Some(now) = &today.robust else { return (None, Reason::ChangeNothing) };
     // Established changes that are known in all networks first; then those that some network does not allow; those with a caveat if no other helps.
     let mut groups: [Vec<Compared>; 3] = Default::default();
-    let holds = |(_, e, r): &Compared| !too_short || r.holds(objective.goal) && is_sure(objective.goal, own, e, r);
+    let holds = |(_, e, r): &Compared| !too_short || r.holds(objective.goal) && is_significant(objective.goal, own, e, r);
     for one in sound(entries).into_iter().filter(holds) {
         groups[if one.1.caveat.is_some() { 2 } else { usize::from(one.2.unknown().next().is_some()) }].push(one);
     }
@@ -58,7 +58,7 @@ pub(crate) fn at_once(goal: Goal, own: usize, today: &Entry, entries: &[Entry], 
     let holds = sound(entries)
         .into_iter()
         .filter(|(_, e, r)| e.effort < effort && e.caveat.is_none() && !e.harms_others() && r.holds(goal));
-    let better = holds.filter(|(_, e, r)| r.regret * MATERIAL < now.regret && is_sure(goal, own, e, r));
+    let better = holds.filter(|(_, e, r)| r.regret * MATERIAL < now.regret && is_significant(goal, own, e, r));
     better.min_by(|(_, a, r), (_, b, s)| a.effort.cmp(&b.effort).then(r.regret.total_cmp(&s.regret))).map(|(i, ..)| i)
 }
 
@@ -69,7 +69,7 @@ fn sound(entries: &[Entry]) -> Vec<Compared<'_>> {
 }
 
 /// Returns true if a gain is beyond chance: in the file's network, over all networks together, or by the number of stalls.
-fn is_sure(goal: Goal, own: usize, e: &Entry, r: &Robust) -> bool {
+fn is_significant(goal: Goal, own: usize, e: &Entry, r: &Robust) -> bool {
     let significant = e.objective.is_some_and(|c| !c.is_noise() && e.gain(goal) > 1.0);
     let overall = r.overall().is_some_and(|o| o.half_width.is_some_and(|h| o.mean + h < 0.0));
     significant || overall || e.ends_stalls(own) || r.ends_stalls()
@@ -81,7 +81,8 @@ type Compared<'a> = (usize, &'a Entry, &'a Robust);
 /// The best worst case; without one, a gain for others that costs the objective nothing.
 fn best(objective: &Objective, own: usize, equal: f64, now: &Robust, sound: &[Compared]) -> (Option<usize>, Reason) {
     let goal = objective.goal;
-    let better: Vec<_> = sound.iter().filter(|(_, e, r)| r.regret * equal < now.regret && is_sure(goal, own, e, r)).collect();
+    let better: Vec<_> =
+        sound.iter().filter(|(_, e, r)| r.regret * equal < now.regret && is_significant(goal, own, e, r)).collect();
     if let Some(least) = better.iter().map(|(_, _, r)| r.regret).reduce(f64::min) {
         let near: Vec<_> = better.into_iter().filter(|(_, _, r)| r.regret <= equal * least).collect();
         let mean = near.iter().map(|(_, _, r)| r.mean_loss).fold(f64::INFINITY, f64::min);
@@ -139,12 +140,12 @@ mod tests {
     use crate::measure::ClassNumbers;
     use crate::rank::{About, compare};
     use crate::reference::Compared;
-    use crate::robustness::{Outcome, Tried, set_regrets};
+    use crate::robustness::{ChangeResult, Outcome, set_regrets};
 
     const TODAY: [f64; 3] = [0.2, 0.2, 0.002];
 
-    fn tried(value: f64, today: f64) -> Tried {
-        Tried::Measured(Outcome {
+    fn tried(value: f64, today: f64) -> ChangeResult {
+        ChangeResult::Measured(Outcome {
             value,
             today,
             was_completed: 100,
@@ -165,7 +166,8 @@ mod tests {
         let objective = Objective { goal: Goal::P99, class: "a".into(), limit: None };
         let first = values[0].unwrap_or(TODAY[0]);
         let mut entry = compare(&objective, &["a".to_owned()], &Compared::new(runs(TODAY[0]), runs(first)), about);
-        let one = |(v, today): (Option<f64>, f64)| v.map_or_else(|| Tried::Unknown("not here".into()), |v| tried(v, today));
+        let one =
+            |(v, today): (Option<f64>, f64)| v.map_or_else(|| ChangeResult::Unknown("not here".into()), |v| tried(v, today));
         entry.robust = Some(Robust { tried: values.into_iter().zip(TODAY).map(one).collect(), ..Robust::default() });
         entry
     }

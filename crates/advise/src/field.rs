@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::rank::Entry;
 use crate::reference::Compared;
 use crate::request::AdviseError;
-use crate::robustness::{Robust, Tried, set_regrets};
+use crate::robustness::{ChangeResult, Robust, set_regrets};
 use crate::trial::Trial;
 use forebay_runner::sweep::Ticket;
 use std::collections::BTreeMap;
@@ -205,7 +205,7 @@ impl<'t, 'a> Field<'t, 'a> {
             let Ok(ticket) = ticket else { continue };
             let runs = self.trial.present(ticket, *w == 0, &names[*w])?;
             let both = Compared::new(runs.clone(), runs);
-            self.today.tried[*w] = Tried::of(&self.trial.objective, self.own, &self.trial.classes, &both);
+            self.today.tried[*w] = ChangeResult::of(&self.trial.objective, self.own, &self.trial.classes, &both);
         }
         Ok(tickets)
     }
@@ -234,9 +234,9 @@ impl<'t, 'a> Field<'t, 'a> {
             let tried = match submitted {
                 Ok((now, change)) => {
                     let compared = self.trial.compared(now, &change, &names[w])?;
-                    Tried::of(&self.trial.objective, own, &self.trial.classes, &compared)
+                    ChangeResult::of(&self.trial.objective, own, &self.trial.classes, &compared)
                 }
-                Err(why) => Tried::Unknown(why),
+                Err(why) => ChangeResult::Unknown(why),
             };
             if let Some(robust) = &mut self.changes[i].1.robust {
                 robust.tried[w] = tried;

@@ -1,8 +1,8 @@
 //! Advice as JSON.
 
 use crate::install::Step;
-use crate::rank::{Assessment, Change, ClassEffect, Entry, Price};
-use crate::robustness::{Robust, Tried};
+use crate::rank::{Assessment, BeforeAfter, Change, ClassEffect, Entry};
+use crate::robustness::{ChangeResult, Robust};
 use crate::search::Advice;
 use crate::sentences::recommendation;
 use serde_json::{Value as Json, json};
@@ -60,10 +60,10 @@ fn step(s: &Step) -> Json {
 }
 
 fn robust(a: &Advice, r: &Robust) -> Json {
-    let one = |(name, tried): (&String, &Tried)| match tried {
-        Tried::Behind => None,
-        Tried::Unknown(why) => Some(json!({"network": name, "unknown": why})),
-        Tried::Measured(o) => Some(json!({
+    let one = |(name, tried): (&String, &ChangeResult)| match tried {
+        ChangeResult::Behind => None,
+        ChangeResult::Unknown(why) => Some(json!({"network": name, "unknown": why})),
+        ChangeResult::Measured(o) => Some(json!({
             "network": name,
             "value": o.value,
             "at_least": o.at_least,
@@ -83,7 +83,7 @@ fn robust(a: &Advice, r: &Robust) -> Json {
     })
 }
 
-fn price(p: &Price) -> Json {
+fn price(p: &BeforeAfter) -> Json {
     json!({
         "class": p.class,
         "p50": p.p50,

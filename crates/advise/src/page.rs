@@ -157,7 +157,7 @@ fn prices(a: &Advice) -> Section {
         values.map_or_else(|| "-".into(), text)
     };
     let counts = |(b, a): (usize, usize)| format!("{b} to {a}");
-    let row = |p: &crate::rank::Price| -> Vec<GridCell> {
+    let row = |p: &crate::rank::BeforeAfter| -> Vec<GridCell> {
         let cells = [
             p.class.clone(),
             pair(p.p50, Goal::P50),

@@ -91,7 +91,7 @@ pub enum Assessment {
 
 /// Numbers of one class before and after a change, over all seeds together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Price {
+pub struct BeforeAfter {
     /// Name of the class.
     pub class: String,
     /// Median completion time.
@@ -132,7 +132,7 @@ pub struct Entry {
     /// Effects on other classes.
     pub others: Vec<ClassEffect>,
     /// Numbers of every class.
-    pub prices: Vec<Price>,
+    pub prices: Vec<BeforeAfter>,
     /// Completed and started messages or queries of the class to improve, over all seeds.
     pub done: (usize, usize),
     /// Number of compared seeds.
@@ -244,7 +244,7 @@ pub(crate) fn compare(objective: &Objective, classes: &[String], runs: &Compared
     let price = |c: usize| {
         let (b, a) = (ClassNumbers::pool(&before[..seeds], c), ClassNumbers::pool(&after[..seeds], c));
         let both = |goal: Goal| Some((b.value(goal)?, a.value(goal)?));
-        Price {
+        BeforeAfter {
             class: classes[c].clone(),
             p50: both(Goal::P50),
             p99: both(Goal::P99),

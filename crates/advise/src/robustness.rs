@@ -12,7 +12,7 @@ use forebay_types::{Estimate, estimate};
 
 /// Result of one change in one network.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Tried {
+pub enum ChangeResult {
     /// Runs of the change and of the present network.
     Measured(Outcome),
     /// The network does not allow the change, or has no value; with the reason.
@@ -100,18 +100,18 @@ impl Outcome {
     }
 }
 
-impl Tried {
+impl ChangeResult {
     /// Compares runs of a change in a network with those of the present network there.
-    pub(crate) fn of(objective: &Objective, own: usize, classes: &[String], runs: &Compared) -> Tried {
-        let none = || Tried::Unknown(format!("the {} of {} has no value", objective.goal, classes[own]));
-        Outcome::of(objective, own, classes, runs).map_or_else(none, Tried::Measured)
+    pub(crate) fn of(objective: &Objective, own: usize, classes: &[String], runs: &Compared) -> ChangeResult {
+        let none = || ChangeResult::Unknown(format!("the {} of {} has no value", objective.goal, classes[own]));
+        Outcome::of(objective, own, classes, runs).map_or_else(none, ChangeResult::Measured)
     }
 
     /// The comparison, if there are runs.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
-            Tried::Measured(outcome) => Some(outcome),
-            Tried::Unknown(_) | Tried::Behind => None,
+            ChangeResult::Measured(outcome) => Some(outcome),
+            ChangeResult::Unknown(_) | ChangeResult::Behind => None,
         }
     }
 }
@@ -120,7 +120,7 @@ impl Tried {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Robust {
     /// One result for each network.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<ChangeResult>,
     /// Largest loss against the best change, as a factor of at least 1.
     pub regret: f64,
     /// Geometric mean of the losses, at least 1: it decides between equal worst cases.
@@ -132,7 +132,7 @@ pub struct Robust {
 impl Robust {
     /// No results in `networks` networks.
     pub(crate) fn untried(networks: usize) -> Robust {
-        Robust { tried: vec![Tried::Behind; networks], regret: 1.0, mean_loss: 1.0, regret_in: 0 }
+        Robust { tried: vec![ChangeResult::Behind; networks], regret: 1.0, mean_loss: 1.0, regret_in: 0 }
     }
 
     /// Result in network `i`, if there are runs.
@@ -142,7 +142,7 @@ impl Robust {
 
     /// Results of all networks that have runs.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
-        self.tried.iter().filter_map(Tried::outcome)
+        self.tried.iter().filter_map(ChangeResult::outcome)
     }
 
     /// Numbers of the networks whose result fulfils a condition.
@@ -152,14 +152,14 @@ impl Robust {
 
     /// First of `networks` networks that was not tried.
     pub(crate) fn next(&self, networks: usize) -> Option<usize> {
-        (0..networks).find(|i| self.tried[*i] == Tried::Behind)
+        (0..networks).find(|i| self.tried[*i] == ChangeResult::Behind)
     }
 
     /// Networks in which the result is unknown, with the reason.
     pub fn unknown(&self) -> impl Iterator<Item = (usize, &str)> {
         self.tried.iter().enumerate().filter_map(|(i, t)| match t {
-            Tried::Unknown(why) => Some((i, why.as_str())),
-            Tried::Measured(_) | Tried::Behind => None,
+            ChangeResult::Unknown(why) => Some((i, why.as_str())),
+            ChangeResult::Measured(_) | ChangeResult::Behind => None,
         })
     }
 
@@ -207,7 +207,7 @@ impl Robust {
 
     /// Loss in each network against the best of `all`; `None` where there are no runs.
     pub(crate) fn losses(&self, all: &[Robust], goal: Goal) -> Vec<Option<f64>> {
-        let one = |(t, best): (&Tried, Option<f64>)| Some(t.outcome()?.loss(best?, goal));
+        let one = |(t, best): (&ChangeResult, Option<f64>)| Some(t.outcome()?.loss(best?, goal));
         self.tried.iter().zip(best(all, goal)).map(one).collect()
     }
 
@@ -269,7 +269,7 @@ mod tests {
     fn robust(values: &[f64]) -> Robust {
         let today = [143.0, 130.0, 2.4];
         let one = |(value, today): (&f64, &f64)| {
-            Tried::Measured(Outcome {
+            ChangeResult::Measured(Outcome {
                 value: *value,
                 today: *today,
                 was_completed: 10,
@@ -310,7 +310,7 @@ mod tests {
     fn short_run_meets_no_limit() {
         let mut one = robust(&[8.0, 9.0, 2.0]);
         assert_eq!(one.misses(Goal::P99, 20.0), [0_usize; 0]);
-        if let Tried::Measured(o) = &mut one.tried[1] {
+        if let ChangeResult::Measured(o) = &mut one.tried[1] {
             o.open = true;
         }
         assert_eq!(one.misses(Goal::P99, 20.0), [1]);

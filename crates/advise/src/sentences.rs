@@ -3,7 +3,7 @@
 use crate::decide::Reason;
 use crate::evidence::MATERIAL;
 use crate::format::{factor, in_words, quantity, times};
-use crate::rank::{Assessment, Change, Entry, Price};
+use crate::rank::{Assessment, BeforeAfter, Change, Entry};
 use crate::robustness::{Outcome, Robust};
 use crate::search::{Advice, TooShort};
 use forebay_scenario::Goal;
@@ -24,10 +24,10 @@ pub fn recommendation(a: &Advice) -> Vec<String> {
         out.push(format!("The {} {}.", a.objective, change(&c, goal)));
     }
     out.extend(reason(a, best));
-    out.extend(own_price(a, best));
+    out.extend(own_class_text(a, best));
     out.extend(worst_case(a, best));
     for (i, price) in best.prices.iter().enumerate().filter(|(i, _)| *i != a.own) {
-        out.push(format!("Effect on {}: {}.", price.class, other_price(price, best, i - usize::from(i > a.own))));
+        out.push(format!("Effect on {}: {}.", price.class, other_class_text(price, best, i - usize::from(i > a.own))));
     }
     out.extend(alternatives(a, best));
     out.extend(a.sensitive.iter().map(|(equal, name)| {
@@ -112,7 +112,7 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
 }
 
 /// Stalls, unfinished work and median of the class to improve.
-fn own_price(a: &Advice, best: &Entry) -> Option<String> {
+fn own_class_text(a: &Advice, best: &Entry) -> Option<String> {
     let p = best.prices.get(a.own)?;
     if p.started.0 + p.started.1 == 0 {
         return None;
@@ -269,7 +269,7 @@ fn change(c: &Change, goal: Goal) -> String {
 }
 
 /// Median, tail, goodput and unfinished work of another class.
-fn other_price(p: &Price, e: &Entry, other: usize) -> String {
+fn other_class_text(p: &BeforeAfter, e: &Entry, other: usize) -> String {
     if e.others.get(other).is_some_and(|o| o.starved) {
         return "it starves".into();
     }

@@ -2,7 +2,7 @@
 
 use crate::format::{cell, factor, quantity, times};
 use crate::rank::{Assessment, Entry};
-use crate::robustness::Tried;
+use crate::robustness::ChangeResult;
 use crate::search::Advice;
 use std::fmt::Write as _;
 
@@ -128,9 +128,9 @@ pub(crate) fn network_rows(a: &Advice, all: bool) -> (Vec<String>, Vec<(String, 
         .filter(|(_, e)| e.robust.as_ref().is_some_and(|r| all || r.next(r.tried.len()).is_none()))
         .collect();
     let value = |e: &Entry, w: usize| match e.robust.as_ref().and_then(|r| r.tried.get(w)) {
-        None | Some(Tried::Behind) => "-".into(),
-        Some(Tried::Unknown(_)) => "not allowed".into(),
-        Some(Tried::Measured(o)) => {
+        None | Some(ChangeResult::Behind) => "-".into(),
+        Some(ChangeResult::Unknown(_)) => "not allowed".into(),
+        Some(ChangeResult::Measured(o)) => {
             let mark = if o.is_worse(goal) { " !" } else { "" };
             format!("{}{mark}", cell(o.value, goal, o.at_least))
         }

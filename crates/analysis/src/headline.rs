@@ -201,7 +201,7 @@ fn compared(data: &Data, judged: &[HeadlineMetric]) -> Vec<String> {
             if i == 0 {
                 let matters = comparison::matters(&ranking, &cells);
                 out.extend(matters.then(|| comparison::why(data, comparison, &ranking)).flatten());
-                out.extend(pays(data, &ranking, matters));
+                out.extend(goodput_cost(data, &ranking, matters));
             }
         }
     }
@@ -309,7 +309,7 @@ fn known(data: &Data, t: &HeadlineMetric, members: &[usize]) -> (HeadlineMetric,
 
 /// The endless workload that loses most goodput with the best transport compared with another one, if each has its own network. It is the price of a
 /// lead only if `leads`.
-fn pays(data: &Data, s: &Ranking, leads: bool) -> Option<String> {
+fn goodput_cost(data: &Data, s: &Ranking, leads: bool) -> Option<String> {
     if data.shared() || s.worse.is_empty() {
         return None;
     }

@@ -47,7 +47,7 @@ pub type Delivered = BTreeMap<(WorkloadId, GroupId), u64>;
 
 /// A port since the start of its statistics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PortSoFar {
+pub struct PortSnapshot {
     /// Integral of the queue, packets times picoseconds. It includes the packet in service.
     pub queue: u128,
     /// Wire bytes of the packets that were queued.
@@ -56,13 +56,13 @@ pub struct PortSoFar {
 
 /// State of a run at the time of a decision. Each part is computed when it is needed.
 #[derive(Clone, Copy)]
-pub struct SoFar<'a> {
+pub struct RunSnapshot<'a> {
     /// All messages and queries that began before, in any order.
     pub work: &'a dyn Fn() -> Vec<WorkItem>,
     /// Payload that has arrived.
     pub delivered: &'a dyn Fn() -> Delivered,
     /// These ports.
-    pub ports: &'a dyn Fn(&[PortId]) -> Vec<PortSoFar>,
+    pub ports: &'a dyn Fn(&[PortId]) -> Vec<PortSnapshot>,
 }
 
 /// Decides at certain simulated times whether a run ends there. A decision depends on its arguments only, so that it is the same with any number of
@@ -72,7 +72,7 @@ pub trait Decisions: Send {
     fn next(&self) -> TimeOrNever;
 
     /// Returns true if the run ends at `now`: the time of the decision, rounded up to the end of a window.
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool;
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool;
 }
 
 /// A query that has begun.

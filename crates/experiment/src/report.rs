@@ -28,11 +28,11 @@ pub struct Progress {
 
 /// Early end of a run by its observer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum EarlyEnd {
     /// End without a report.
-    Abandon,
+    Discard,
     /// End with a report of the results so far.
-    Keep,
+    WithReport,
 }
 
 /// All results of a run.
@@ -66,7 +66,7 @@ pub struct Report {
     pub acked: IndexVec<GroupId, u64>,
     /// Simulated time at the end.
     pub end: Time,
-    /// True if the run was ended early by [`Cut::Keep`]; the results are partial.
+    /// True if the run was ended early by [`EarlyEnd::WithReport`]; the results are partial.
     pub cut: bool,
     /// Packet transmissions: every packet, data or ACK, on every link.
     pub packet_hops: u64,

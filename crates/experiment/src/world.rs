@@ -5,7 +5,7 @@ use crate::Experiment;
 use crate::check::CheckedExperiment;
 use crate::decisions::Decisions;
 use crate::registry::{CcEntry, ShimEntry};
-use crate::report::{Cut, Progress, Report, RunError};
+use crate::report::{EarlyEnd, Progress, Report, RunError};
 use crate::topology::BuildError;
 use crate::transport::Chosen;
 use std::fmt;
@@ -88,7 +88,7 @@ pub trait World: fmt::Debug + Send + Sync {
         &self,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError>;
 
     /// Same as [`World::run`], on up to `cores` cores if the backend can use them. The report is the same.
@@ -100,7 +100,7 @@ pub trait World: fmt::Debug + Send + Sync {
         cores: usize,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         let _ = cores;
         self.run(experiment, seed, progress)
@@ -122,7 +122,7 @@ pub trait World: fmt::Debug + Send + Sync {
         experiment: CheckedExperiment<'_>,
         seed: u64,
         decisions: &mut dyn Decisions,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         let _ = decisions;
         self.run_on(cores, experiment, seed, progress)

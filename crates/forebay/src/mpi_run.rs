@@ -6,7 +6,7 @@ use crate::limits::Limits;
 use crate::terminal::failure::Failure;
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_runner::Jobs as _;
 use forebay_runner::sweep::key;
@@ -156,7 +156,7 @@ pub(crate) fn follow(resolved: &Resolved, limits: &Limits, cores: usize) -> Resu
                 eprintln!("error: process {rank} {}; there are no results", watch.why().unwrap_or_default());
                 exchange.end_all(1);
             }
-            if interrupt::requested() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+            if interrupt::requested() { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) }
         };
         let run =
             run_among(config.check().map_err(RunError::from)?, job.seed(), Cores::up_to(cores), exchange.clone(), &mut progress);
@@ -204,7 +204,7 @@ impl World for Divided {
         &self,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         exchange_all(&*self.exchange, &[1]);
         let report = run_among(experiment, seed, Cores::up_to(self.cores), self.exchange.clone(), progress)?;

@@ -17,7 +17,7 @@ pub(crate) fn keep() {
 }
 
 /// As `keep`, after the stored output is cleared.
-pub(crate) fn keep_anew() {
+pub(crate) fn clear_and_capture() {
     if let Ok(mut kept) = TEXT.lock() {
         kept.clear();
     }

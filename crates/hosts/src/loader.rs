@@ -20,7 +20,7 @@ pub(crate) fn load(program: &Program, name: &str, open_to_all: bool, params: &[(
 }
 
 fn load_object(program: &Program, bytes: &[u8], name: &str, open_to_all: bool, params: &[(&str, u64)]) -> Result<Object, Error> {
-    libbpf_log::keep_anew();
+    libbpf_log::clear_and_capture();
     let failed = |e: libbpf_rs::Error| refused(program, &e);
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(failed)?;
     if program.kind == Kind::CongestionControl {

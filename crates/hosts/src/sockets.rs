@@ -71,7 +71,7 @@ fn failed(e: libbpf_rs::Error) -> Error {
 }
 
 fn open(wanted: &str) -> Result<OpenObject, Error> {
-    libbpf_log::keep_anew();
+    libbpf_log::clear_and_capture();
     let mut open = ObjectBuilder::default().open_memory(PROGRAM.object()?).map_err(failed)?;
     for mut p in open.progs_mut() {
         let load = p.name() == wanted;

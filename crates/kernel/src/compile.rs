@@ -139,7 +139,7 @@ pub(crate) fn compile(
         return Err(Error::new(format!(
             "Linux {} does not compile ({status}):\n{}\nAll that was said is in {}.",
             tree.version,
-            mistakes(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default())),
+            error_lines(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default())),
             log.display()
         )));
     }
@@ -147,7 +147,7 @@ pub(crate) fn compile(
 }
 
 /// Error lines of a log, or its last lines.
-fn mistakes(log: &str) -> String {
+fn error_lines(log: &str) -> String {
     let errors: Vec<&str> = log.lines().filter(|l| l.contains("error:") || l.contains("undefined reference")).take(8).collect();
     if !errors.is_empty() {
         return errors.join("\n");
@@ -167,7 +167,7 @@ fn strip(program: &Path, to: &Path) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compile, log_of, make, missing, mistakes};
+    use super::{compile, error_lines, log_of, make, missing};
     use crate::cache::Cache;
     use crate::scratch::Scratch;
     use crate::tree::Tree;
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn errors_are_extracted_from_log() {
         let log = "  CC a.o\na.c:3:1: warning: x\na.c:7:9: error: unknown type name 'u77'\nmake: *** Error 1\n";
-        assert_eq!(mistakes(log), "a.c:7:9: error: unknown type name 'u77'");
-        assert_eq!(mistakes("make: *** No rule"), "make: *** No rule");
+        assert_eq!(error_lines(log), "a.c:7:9: error: unknown type name 'u77'");
+        assert_eq!(error_lines("make: *** No rule"), "make: *** No rule");
     }
 }

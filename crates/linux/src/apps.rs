@@ -165,7 +165,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// Creates a connection; with `order` one that an application has requested.
-    fn allot(&mut self, spec: OpenSpec, order: Option<Order>) -> ConnSlot {
+    fn create_connection(&mut self, spec: OpenSpec, order: Option<Order>) -> ConnSlot {
         match order {
             Some(order) => self.names.request(self.now, order),
             None => self.names.create(self.now),
@@ -298,7 +298,7 @@ impl<'a> Hosts<'a> {
 
 impl Host for Hosts<'_> {
     fn open(&mut self, time: Time, spec: OpenSpec) -> ConnSlot {
-        let slot = self.allot(spec, None);
+        let slot = self.create_connection(spec, None);
         self.at(time, Due::Open(slot));
         slot
     }
@@ -309,12 +309,12 @@ impl Host for Hosts<'_> {
     }
 
     fn open_later(&mut self, time: Time, spec: OpenSpec) {
-        let slot = self.allot(spec, Some((time, spec.src, spec.app, spec.tag)));
+        let slot = self.create_connection(spec, Some((time, spec.src, spec.app, spec.tag)));
         self.at(time, Due::Open(slot));
     }
 
     fn open_datagrams(&mut self, spec: OpenSpec, datagram: Datagram) -> ConnSlot {
-        let slot = self.allot(spec, None);
+        let slot = self.create_connection(spec, None);
         self.connections[slot].datagram = Some(datagram);
         self.at(Time::ZERO, Due::Open(slot));
         slot

@@ -4,7 +4,7 @@ use crate::kernel;
 pub use crate::socket_state::SocketState;
 use crate::world::{Linux, run_on};
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::world::World as _;
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ pub fn run(
     name: &str,
     experiment: &CheckedExperiment<'_>,
     seed: u64,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<(Report, Vec<SocketState>), RunError> {
     Linux.refuse(experiment)?;
     let kernel = kernel::named(name).map_err(RunError::World)?;

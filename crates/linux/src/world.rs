@@ -5,13 +5,13 @@ use crate::host_queue::HostQueue;
 use crate::kernel::Chosen as Kernel;
 use crate::plan::Plan;
 use crate::protocol::HOPS;
-use crate::run::{Failed, converse_with_states};
+use crate::run::{Failed, run_guest_with_states};
 use crate::socket_state::SocketState;
 use crate::{kernel, queue, routes, stack};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::kernel::Kernel as Release;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_experiment::traffic::{Workload, WorkloadKind};
 use forebay_experiment::transport::Chosen;
@@ -157,7 +157,7 @@ impl World for Linux {
         &self,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         self.refuse(&experiment)?;
         let kernel = kernel::find().map_err(RunError::World)?;
@@ -171,7 +171,7 @@ pub(crate) fn run_on(
     experiment: &Experiment,
     seed: u64,
     states: bool,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<(Report, Vec<SocketState>), RunError> {
     let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
     let plan = if states { Plan::new(experiment).with_states() } else { Plan::new(experiment) };
@@ -179,7 +179,7 @@ pub(crate) fn run_on(
     let start = Guest::start(&kernel.program, Options { memory_mib, seed });
     let mut guest = start.map_err(|e| RunError::World(format!("`{}` does not start: {e}", kernel.program.display())))?;
     let link = &mut guest.link;
-    converse_with_states(experiment, seed, &fib, &plan, link, PATIENCE, progress).map_err(|failed| match failed {
+    run_guest_with_states(experiment, seed, &fib, &plan, link, PATIENCE, progress).map_err(|failed| match failed {
         Failed::Interrupted => RunError::Interrupted,
         Failed::Guest(why) => {
             let status = guest.wait(LAST_WORDS);

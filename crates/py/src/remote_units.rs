@@ -6,7 +6,7 @@ use crate::listener::Listener;
 use crate::scenario::Scenario;
 use crate::sweep::{request, with_axes};
 use forebay_runner::sweep::{
-    Begun, Plan, Status, UnitFiles, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys,
+    Plan, PreparedSweep, Status, UnitFiles, UnitKey, UnitRecord, UnitStore, Watcher, begin, run_batch as run_keys,
     run_once as run_keys_once,
 };
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ impl BegunSweep {
         let begun = detached(py, || begin(request, &stop, &mut watch))?;
         watch.0.end(py)?;
         match begun.map_err(|e| errors::sweep(&e))? {
-            Some(Begun { plan, dir, .. }) => Ok(BegunSweep { plan, store: dir.units(), path: dir.path().to_owned() }),
+            Some(PreparedSweep { plan, dir, .. }) => Ok(BegunSweep { plan, store: dir.units(), path: dir.path().to_owned() }),
             None => Err(errors::engine("the scenario has no [sweep], and no axes were given")),
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn run_all(
         Failed::Run(RunError::Interrupted) => errors::internal("runs ended early without an interrupt"),
         Failed::Arrow(e) => errors::internal(e),
     })?;
-    let (_, hops) = how_far(&jobs);
+    let (_, hops) = done_fraction(&jobs);
     watch.listener.notify(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
     Ok(watch.scenarios.into_iter().map(Collected::finish).collect())
 }
@@ -141,7 +141,7 @@ struct Watch<'a> {
 }
 
 /// Fraction done, if known, and packet transmissions so far.
-fn how_far(jobs: &[Job]) -> (Option<f64>, u64) {
+fn done_fraction(jobs: &[Job]) -> (Option<f64>, u64) {
     let states: Vec<_> = jobs.iter().map(Job::state).collect();
     let sum: Option<f64> = states.iter().map(|s| s.fraction).sum();
     (sum.map(|f| f / jobs.len().max(1) as f64), states.iter().map(|s| s.hops).sum())
@@ -166,7 +166,7 @@ impl Watcher for Watch<'_> {
         if self.raised.is_some_and(Raised::failed) {
             self.stop.store(true, Relaxed);
         }
-        let (fraction, hops) = how_far(jobs);
+        let (fraction, hops) = done_fraction(jobs);
         self.listener.tick(self.done, jobs.len(), fraction, elapsed, hops);
     }
 

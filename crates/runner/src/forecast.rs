@@ -8,14 +8,14 @@ mod rates;
 mod timeouts;
 
 use self::backlog::{in_flight, served, waiting};
-use self::clock::{Spent, Stopwatch, share};
+use self::clock::{CpuTime, Stopwatch, share};
 pub use self::outlook::{Outlook, RealTime, outlook};
 use self::plan::{Planned, active, all_begun, begins, connections, message_bytes, messages_each, planned, planned_bytes};
 use self::rates::capacity;
 use self::timeouts::{Timeouts, timeouts};
 use crate::memory;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_experiment::rows::{FlowRow, QueryRow, QueueRow, TcpRow, TimeoutRow};
 use forebay_experiment::series::SeriesRow;
 use forebay_experiment::traffic::WorkloadKind;
@@ -120,7 +120,7 @@ struct Pilot {
     /// Packet transmissions per processor second, and seconds before the first.
     speed: f64,
     start: f64,
-    spent: Spent,
+    spent: CpuTime,
     /// Memory beside rows now, and of connections that accumulate until the end.
     state: u64,
     waiting: u64,
@@ -176,7 +176,7 @@ pub(crate) fn forecast(resolved: &Resolved, threads: usize) -> Result<Forecast, 
     let writing_busy = messages * (WRITE_MESSAGE + READ_MESSAGE) + (queue + tcp + timeouts) * WRITE_SAMPLE;
     let row = |words: usize| words as f64 * 8.0;
     let spilled = queue * row(QueueRow::WORDS) + tcp * row(TcpRow::WORDS) + timeouts * row(TimeoutRow::WORDS);
-    let spent = seen.iter().fold(Spent::default(), |sum, p| sum.and(p.spent));
+    let spent = seen.iter().fold(CpuTime::default(), |sum, p| sum.and(p.spent));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let share_of = |threads: u64| share(spent, cpus, threads as usize);
     let writing = writing_busy / share_of(1);
@@ -220,7 +220,7 @@ fn pilot(resolved: &Resolved, variant: &Variant, among: usize, program: u64) -> 
         if (p.packet_hops < TRANSMISSIONS || p.now < wanted) && spent.busy < busy && spent.wall < busy * WALL_PER_BUSY {
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(Cut::Keep)
+        ControlFlow::Break(EarlyEnd::WithReport)
     })?;
     let spent = clock.spent_with_children();
     // The allocator keeps the memory of the variants before for this one.
@@ -250,7 +250,7 @@ fn wanted(config: &Experiment) -> Time {
 
 /// Packet transmissions per second of processor time, and processor time before the first one, s, of a run of `hops` transmissions. `first` has
 /// the time and the transmissions at the first progress report.
-fn speed(hops: u64, spent: Spent, first: Option<(Spent, u64)>) -> (f64, f64) {
+fn speed(hops: u64, spent: CpuTime, first: Option<(CpuTime, u64)>) -> (f64, f64) {
     let all = spent.busy.as_secs_f64().max(1e-6);
     let (then, seen) = first.map_or((0.0, 0), |(s, hops)| (s.part_of(spent) * all, hops));
     if seen * 2 >= hops || then >= all {
@@ -330,7 +330,7 @@ fn scaled(config: &Experiment, report: &Report, plans: &IndexVec<WorkloadId, Pla
         transmissions: (hops - under_way) * growth + under_way,
         speed: 1.0,
         start: 0.0,
-        spent: Spent::default(),
+        spent: CpuTime::default(),
         state,
         waiting: waiting as u64,
         busiest,

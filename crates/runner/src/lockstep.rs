@@ -3,7 +3,7 @@
 //! Each run has a thread of its own, of which a limited number is active. The decision depends on the messages of all runs only, so that it is the same
 //! with any number of active threads.
 
-use forebay_experiment::decisions::{Decisions, SoFar, WorkItem};
+use forebay_experiment::decisions::{Decisions, RunSnapshot, WorkItem};
 use forebay_experiment::stopping::comparison::Comparison;
 use forebay_experiment::stopping::rule::{due_work, next_time};
 use forebay_experiment::stopping::sampling::Sampling;
@@ -96,7 +96,7 @@ impl Decisions for Member<'_, '_> {
         next_time(&self.times, self.sampling.as_ref())
     }
 
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool {
         let Some(work) = due_work(&mut self.times, self.sampling.as_mut(), now, so_far) else { return false };
         let mut guard = self.lockstep.lock();
         let round = guard.decisions;

@@ -5,7 +5,7 @@ use crate::pool::{Event, Stop, Work, run};
 use crate::simulate::{Simulated, simulate, simulate_together};
 use crate::stopping::{StopRequest, Stopped};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_scenario::Resolved;
 use forebay_store::RunInfo;
@@ -204,9 +204,9 @@ impl<S: Jobs + ?Sized> Work for Ordered<'_, S> {
     fn run(&self, group: usize, _: usize, stop: &Stop) -> Result<Vec<Outcome>, RunError> {
         let watch = || {
             if stop.is_set() {
-                return ControlFlow::Break(Cut::Abandon);
+                return ControlFlow::Break(EarlyEnd::Discard);
             }
-            if self.cut.load(Relaxed) { ControlFlow::Break(Cut::Keep) } else { ControlFlow::Continue(()) }
+            if self.cut.load(Relaxed) { ControlFlow::Break(EarlyEnd::WithReport) } else { ControlFlow::Continue(()) }
         };
         let numbers = &self.groups[group];
         let (active, begin) = (self.cores.clamp(1, numbers.len()), Instant::now());

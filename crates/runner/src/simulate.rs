@@ -3,7 +3,7 @@
 use crate::job::Job;
 use crate::stopping::{self, StopRequest, Stopped};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_store::RunInfo;
 use forebay_store::summary::{Summary, summarise};
@@ -36,7 +36,7 @@ pub fn simulate(
     config: &Experiment,
     job: &Job,
     stop: Option<(&StopRequest, Option<Duration>)>,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Simulated, RunError> {
     let (report, stopped) = match stop {
         Some(stop) => {
@@ -65,7 +65,7 @@ pub(crate) fn simulate_against(
     config: &Experiment,
     job: &Job,
     rule: &stopping::Compared,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Simulated, RunError> {
     let report = stopping::run_against(world, config, job, rule, watch)?;
     Ok(Simulated::new(world, (variant, repetition), config, report, None))
@@ -96,7 +96,7 @@ pub fn simulate_together(
     variants: &[(&str, &Experiment, &Job)],
     stop: (&StopRequest, Option<Duration>),
     active: usize,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Vec<Simulated>, RunError> {
     let runs: Vec<(&Experiment, &Job)> = variants.iter().map(|v| (v.1, v.2)).collect();
     let results = stopping::run_together(world, &runs, stop, active, watch)?;

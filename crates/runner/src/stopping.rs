@@ -6,11 +6,11 @@ use crate::pool::NoThread;
 use forebay_experiment::Experiment;
 use forebay_experiment::decisions::WorkItem;
 use forebay_experiment::dimension::Dimension;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::stopping::comparison::{Comparison, RatioOutcome};
 use forebay_experiment::stopping::figure::Figure;
 use forebay_experiment::stopping::interval::Interval;
-use forebay_experiment::stopping::measure::{Measured, NotKnown, interval};
+use forebay_experiment::stopping::measure::{Measured, UnknownReason, interval};
 use forebay_experiment::stopping::ratio::{Paired, ratio};
 use forebay_experiment::stopping::reference_run::{OwnFigure, Reference, ReferenceRule};
 use forebay_experiment::stopping::rule::{self, Ended, Outcome, Rule, Stop};
@@ -95,7 +95,7 @@ pub(crate) fn run(
     config: &Experiment,
     job: &Job,
     (request, budget): (&StopRequest, Option<Duration>),
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<(Report, Stopped), RunError> {
     let began = Instant::now();
     let out_of_time = AtomicBool::new(false);
@@ -103,7 +103,7 @@ pub(crate) fn run(
         watch()?;
         if budget.is_some_and(|b| began.elapsed() >= b) {
             out_of_time.store(true, Relaxed);
-            return ControlFlow::Break(Cut::Keep);
+            return ControlFlow::Break(EarlyEnd::WithReport);
         }
         ControlFlow::Continue(())
     };
@@ -145,7 +145,7 @@ pub(crate) fn run_against(
     config: &Experiment,
     job: &Job,
     rule: &Compared,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Report, RunError> {
     let mut progress = |progress: Progress| {
         job.note(progress);
@@ -167,7 +167,7 @@ fn twin(
     (config, job): (&Experiment, &Job),
     stop: &Stop,
     until: Time,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Option<Vec<WorkItem>> {
     let twin = rule::twin(config, until);
     let mut sampling = rule::sampling(stop, config);
@@ -194,18 +194,18 @@ pub(crate) fn run_together(
     runs: &[(&Experiment, &Job)],
     (request, budget): (&StopRequest, Option<Duration>),
     active: usize,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Vec<(Report, Stopped)>, RunError> {
     let began = Instant::now();
     let (out_of_time, failed) = (AtomicBool::new(false), AtomicBool::new(false));
     let ask = || {
         watch()?;
         if failed.load(Relaxed) {
-            return ControlFlow::Break(Cut::Abandon);
+            return ControlFlow::Break(EarlyEnd::Discard);
         }
         if budget.is_some_and(|b| began.elapsed() >= b) {
             out_of_time.store(true, Relaxed);
-            return ControlFlow::Break(Cut::Keep);
+            return ControlFlow::Break(EarlyEnd::WithReport);
         }
         ControlFlow::Continue(())
     };
@@ -351,7 +351,7 @@ impl Stopped {
 struct Estimate {
     figure: Figure,
     of_ratio: bool,
-    interval: Result<Interval, NotKnown>,
+    interval: Result<Interval, UnknownReason>,
     floor: Option<f64>,
     messages: u64,
     warmup: Time,
@@ -362,7 +362,7 @@ impl Estimate {
         let own = |r: &&StoppedRun| r.stopped.outcomes.iter().find(|o| (o.request, o.group) == key).cloned();
         let outcomes: Vec<Outcome> = runs.iter().filter_map(own).collect();
         if let Some(Outcome { figure, .. }) = outcomes.first() {
-            let measured: Result<Vec<&Measured>, NotKnown> =
+            let measured: Result<Vec<&Measured>, UnknownReason> =
                 outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
             return Some(Estimate {
                 figure: figure.clone(),
@@ -376,7 +376,8 @@ impl Estimate {
         let own = |r: &&StoppedRun| r.stopped.ratios.iter().find(|o| (o.request, o.group) == key).cloned();
         let outcomes: Vec<RatioOutcome> = runs.iter().filter_map(own).collect();
         let figure = &outcomes.first()?.figure;
-        let measured: Result<Vec<&Paired>, NotKnown> = outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
+        let measured: Result<Vec<&Paired>, UnknownReason> =
+            outcomes.iter().map(|o| o.measured.as_ref().map_err(|e| *e)).collect();
         Some(Estimate {
             figure: figure.clone(),
             of_ratio: true,

@@ -7,7 +7,7 @@ use crate::routes::{Endpoints, routes};
 use crate::simulate::{Simulated, simulate};
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::{Capture, CapturePlace, CapturePoint};
-use forebay_experiment::report::{Cut, RunError};
+use forebay_experiment::report::{EarlyEnd, RunError};
 use forebay_experiment::rows::FlowRow;
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
@@ -75,7 +75,7 @@ pub fn capture_flow(
     config: &Experiment,
     (flow, end): (&FlowRow, Time),
     job: &Job,
-    watch: &(dyn Fn() -> ControlFlow<Cut> + Sync),
+    watch: &(dyn Fn() -> ControlFlow<EarlyEnd> + Sync),
 ) -> Result<Trace, RunError> {
     let mut config = config.clone();
     observe(&mut config, flow.conn_id, (flow.src, flow.dst), end);

@@ -2,7 +2,7 @@
 
 use forebay_backends as backends;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
+use forebay_experiment::decisions::{Decisions, Delivered, ItemKind, PortSnapshot, RunSnapshot, WorkItem};
 use forebay_experiment::report::Report;
 use forebay_runner::{Job, Outcome, Record, Watcher, jobs, run_all};
 use forebay_scenario::{Resolved, Scenario};
@@ -148,7 +148,7 @@ fn order(i: &WorkItem) -> (Time, ItemKind, u64, TimeOrNever, Time) {
 }
 
 /// Work, payload and ports at a time.
-type Noted = (Time, Vec<WorkItem>, (Delivered, Vec<PortSoFar>));
+type Noted = (Time, Vec<WorkItem>, (Delivered, Vec<PortSnapshot>));
 
 /// Notes the work and all ports at some times, and ends the run at the last one.
 struct Notes {
@@ -162,7 +162,7 @@ impl Decisions for Notes {
         self.times.get(self.seen.len()).copied().into()
     }
 
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool {
         let mut work = (so_far.work)();
         work.sort_by_key(order);
         self.seen.push((now, work, ((so_far.delivered)(), (so_far.ports)(&self.ports))));

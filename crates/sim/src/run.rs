@@ -2,7 +2,7 @@
 
 pub use crate::cores::Cores;
 pub use forebay_experiment::check::{CheckedExperiment, InvalidExperiment};
-pub use forebay_experiment::report::{Cut, Progress, Report, RunError};
+pub use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 
 use crate::engine::simulation::Simulation;
 use crate::exchange::Exchange;
@@ -31,7 +31,10 @@ use std::sync::Arc;
 /// ```
 ///
 /// `progress` is called now and then and may end the run, with a report or without; it cannot change it.
-pub fn run(config: CheckedExperiment<'_>, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Result<Report, RunError> {
+pub fn run(
+    config: CheckedExperiment<'_>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
+) -> Result<Report, RunError> {
     run_seeded(config, config.seed, Cores::ONE, progress)
 }
 
@@ -40,7 +43,7 @@ pub fn run_seeded(
     config: CheckedExperiment<'_>,
     seed: u64,
     cores: Cores,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<Report, RunError> {
     whole(finish(Simulation::new(config, seed)?, cores, progress))
 }
@@ -51,7 +54,7 @@ pub fn run_with_decisions(
     seed: u64,
     cores: Cores,
     decisions: &mut dyn Decisions,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<Report, RunError> {
     let mut simulation = Simulation::new(config, seed)?;
     simulation.decide_with(decisions);
@@ -85,7 +88,7 @@ pub fn run_among(
     seed: u64,
     cores: Cores,
     exchange: Arc<dyn Exchange>,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<Option<Report>, RunError> {
     let mut simulation = Simulation::new(config, seed)?;
     simulation.join(exchange)?;
@@ -100,11 +103,11 @@ fn whole(report: Result<Option<Report>, RunError>) -> Result<Report, RunError> {
 fn finish(
     mut simulation: Simulation<'_>,
     cores: Cores,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<Option<Report>, RunError> {
     let cut = match simulation.run(cores, progress) {
-        ControlFlow::Break(Cut::Abandon) => return Err(RunError::Interrupted),
-        ControlFlow::Break(Cut::Keep) => true,
+        ControlFlow::Break(EarlyEnd::Discard) => return Err(RunError::Interrupted),
+        ControlFlow::Break(EarlyEnd::WithReport) => true,
         ControlFlow::Continue(()) => false,
     };
     let last = simulation.progress();

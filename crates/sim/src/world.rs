@@ -9,7 +9,7 @@ use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
 use forebay_experiment::decisions::Decisions;
 use forebay_experiment::registry::{CcEntry, ShimEntry};
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::topology::{BuildError, Fib, hosts};
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::transport::{Chosen, Recovery, RtoRule, SlowStart, Stack};
@@ -131,7 +131,7 @@ impl World for Simulator {
         &self,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         self.run_on(1, experiment, seed, progress)
     }
@@ -141,7 +141,7 @@ impl World for Simulator {
         cores: usize,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         crate::run::run_seeded(experiment, seed, Cores::up_to(cores), progress)
     }
@@ -156,7 +156,7 @@ impl World for Simulator {
         experiment: CheckedExperiment<'_>,
         seed: u64,
         decisions: &mut dyn Decisions,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         crate::run::run_with_decisions(experiment, seed, Cores::up_to(cores), decisions, progress)
     }

@@ -51,7 +51,7 @@ pub struct Timing {
     /// The switch had the priority over ordinary threads that it needs.
     pub real_time: bool,
     /// Packets of no known connection.
-    pub strays: u64,
+    pub unknown_flow_packets: u64,
     /// Counters of the BPF programs.
     pub counters: Vec<(String, u64)>,
 }
@@ -182,7 +182,12 @@ fn run(link: &mut Link, network: &Network, seed: u64) -> io::Result<Timing> {
             put_done(&mut frames, &carried, clock.now());
             link.send(&mut frames)?;
         }
-        Ok(Timing { misses: carried.misses, real_time: carried.has_priority, strays: carried.strays, counters })
+        Ok(Timing {
+            misses: carried.misses,
+            real_time: carried.has_priority,
+            unknown_flow_packets: carried.unknown_flow_packets,
+            counters,
+        })
     })
 }
 

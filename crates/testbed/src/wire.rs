@@ -71,7 +71,7 @@ pub struct Wire<L> {
     holds: Option<HoldTimes>,
     trace: L,
     sent: u64,
-    strays: u64,
+    unknown_flow_packets: u64,
 }
 
 /// Result of the switch thread.
@@ -83,7 +83,7 @@ pub struct Carried<L> {
     /// Packets that hosts sent.
     pub sent: u64,
     /// Packets of no known flow; they were thrown away.
-    pub strays: u64,
+    pub unknown_flow_packets: u64,
     /// The thread had the priority that it needs.
     pub has_priority: bool,
 }
@@ -121,7 +121,21 @@ impl<L: TraceSink> Wire<L> {
         let (flows, by_ends, misses) = (Vec::new(), HashMap::new(), DeadlineMisses::default());
         let by_address = devices.iter().enumerate().map(|(i, (address, _))| (*address, i)).collect();
         let answered = HashSet::new();
-        Wire { switch, devices, by_address, flows, answered, by_ends, commands, clock, misses, holds, trace, sent: 0, strays: 0 }
+        Wire {
+            switch,
+            devices,
+            by_address,
+            flows,
+            answered,
+            by_ends,
+            commands,
+            clock,
+            misses,
+            holds,
+            trace,
+            sent: 0,
+            unknown_flow_packets: 0,
+        }
     }
 
     /// Delays packets by the times in `holds`.
@@ -157,7 +171,13 @@ impl<L: TraceSink> Wire<L> {
             }
         }
         self.trace.publish();
-        Ok(Carried { trace: self.trace, misses: self.misses, sent: self.sent, strays: self.strays, has_priority })
+        Ok(Carried {
+            trace: self.trace,
+            misses: self.misses,
+            sent: self.sent,
+            unknown_flow_packets: self.unknown_flow_packets,
+            has_priority,
+        })
     }
 
     /// Advances the switch to the present and delivers all packets that have reached their hosts. Returns the time to which the switch has advanced.
@@ -213,7 +233,7 @@ impl<L: TraceSink> Wire<L> {
                 self.sent += 1;
                 self.send(packet, meta);
             }
-            None => self.strays += 1,
+            None => self.unknown_flow_packets += 1,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::shim::{config, unavailable};
 use forebay_experiment::Experiment;
 use forebay_experiment::balance::Balance;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::topology::{Fib, hosts, port_label};
 use forebay_experiment::traffic::WorkloadKind;
 use forebay_experiment::world::{Unsupported, World};
@@ -16,7 +16,7 @@ use forebay_kernel::congestion_controls::{GuestCc, guest_cc};
 use forebay_kernel::shims::{SHIM, rules, shim};
 use forebay_linux::link::Link;
 use forebay_linux::plan::{Plan, route};
-use forebay_linux::run::{Failed, converse};
+use forebay_linux::run::{Failed, run_guest};
 use forebay_linux::world::{Linux, too_long, transports};
 use forebay_queues::{BufferedDiscipline, Queue};
 use forebay_types::{LossModel, Rate, Time};
@@ -229,7 +229,7 @@ impl World for Testbed {
         &self,
         experiment: CheckedExperiment<'_>,
         seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         self.refuse(&experiment)?;
         let fib = Fib::with_seed(&experiment.network, seed).map_err(|e| RunError::Unroutable(e.to_string()))?;
@@ -256,7 +256,7 @@ fn in_real_time(
     experiment: &Experiment,
     seed: u64,
     fib: &Fib,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<(Report, Timing), RunError> {
     let broken = |e: io::Error| RunError::World(format!("the testbed broke off: {e}"));
     let (from_guest, to_us) = io::pipe().map_err(broken)?;
@@ -267,7 +267,7 @@ fn in_real_time(
         let mut link = Link::new(to_guest, from_guest);
         // Decisions of applications, and new routes after a link failure, must also be in time.
         let _urgent = RealTimeScope::from_now(guest::PRIORITY);
-        let ran = converse(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
+        let ran = run_guest(experiment, seed, fib, &Plan::new(experiment), &mut link, PATIENCE, progress);
         // The other end notices that this one is gone, if it has not ended.
         drop(link);
         let served = guest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

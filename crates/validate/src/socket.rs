@@ -41,10 +41,10 @@ pub(crate) struct Sockets {
     /// The connection's socket.
     socket: Option<i64>,
     /// Non-blocking sockets.
-    impatient: Vec<i64>,
+    nonblocking: Vec<i64>,
     read: u64,
     /// The application has shut down its receiving direction.
-    deaf: bool,
+    read_shutdown: bool,
 }
 
 /// The number `index` of `call`'s arguments.
@@ -81,9 +81,9 @@ impl Sockets {
             open: Vec::new(),
             listener: None,
             socket: None,
-            impatient: Vec::new(),
+            nonblocking: Vec::new(),
             read: 0,
-            deaf: false,
+            read_shutdown: false,
         }
     }
 
@@ -106,7 +106,7 @@ impl Sockets {
         };
         Ok(match connection.stage {
             Stage::Open => Returned::Value(0, None),
-            _ if self.impatient.contains(&fd) => Returned::Value(-1, Some("EINPROGRESS")),
+            _ if self.nonblocking.contains(&fd) => Returned::Value(-1, Some("EINPROGRESS")),
             _ => Returned::Waits,
         })
     }
@@ -119,18 +119,18 @@ impl Sockets {
                 self.open.push(new);
                 Returned::Value(new, None)
             }
-            _ if self.impatient.contains(&fd) => Returned::Value(-1, Some("EAGAIN")),
+            _ if self.nonblocking.contains(&fd) => Returned::Value(-1, Some("EAGAIN")),
             _ => Returned::Waits,
         })
     }
 
     fn fcntl(&mut self, fd: i64, call: &Call) -> Result<Returned, String> {
         match word(call, 1) {
-            "F_GETFL" => Ok(Returned::Value(2 + if self.impatient.contains(&fd) { 0x800 } else { 0 }, None)),
+            "F_GETFL" => Ok(Returned::Value(2 + if self.nonblocking.contains(&fd) { 0x800 } else { 0 }, None)),
             "F_SETFL" => {
-                self.impatient.retain(|f| *f != fd);
+                self.nonblocking.retain(|f| *f != fd);
                 if word(call, 2).contains("O_NONBLOCK") {
-                    self.impatient.push(fd);
+                    self.nonblocking.push(fd);
                 }
                 DONE
             }
@@ -209,9 +209,9 @@ impl Sockets {
         Ok(if there > 0 {
             self.read += there;
             Returned::Value(there as i64, None)
-        } else if finished || self.deaf {
+        } else if finished || self.read_shutdown {
             Returned::Value(0, None)
-        } else if self.impatient.contains(&fd) {
+        } else if self.nonblocking.contains(&fd) {
             Returned::Value(-1, Some("EAGAIN"))
         } else {
             Returned::Waits
@@ -259,7 +259,7 @@ impl Endpoint for Sockets {
             "write" | "send" | "sendto" => self.write(now, fd, number(call, 2)?),
             "read" | "recv" | "recvfrom" => self.read(fd, number(call, 2)?),
             "shutdown" => {
-                self.deaf |= word(call, 1) != "SHUT_WR";
+                self.read_shutdown |= word(call, 1) != "SHUT_WR";
                 if word(call, 1) == "SHUT_RD" { DONE } else { self.finish(now) }
             }
             "close" => self.close(now, fd),

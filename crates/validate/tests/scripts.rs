@@ -64,8 +64,9 @@ fn every_script_quotes_its_rule() {
 #[test]
 fn no_script_passes_without_its_peer() {
     for script in checked().iter().filter(|s| s.outcome == Outcome::Passed) {
-        let deaf: Vec<&str> = script.text.lines().filter(|l| !l.contains(" < ") || l.trim_start().starts_with("//")).collect();
-        let outcome = run_text(&deaf.join("\n"), &RunOptions { strict: true, ..RunOptions::default() });
+        let read_shutdown: Vec<&str> =
+            script.text.lines().filter(|l| !l.contains(" < ") || l.trim_start().starts_with("//")).collect();
+        let outcome = run_text(&read_shutdown.join("\n"), &RunOptions { strict: true, ..RunOptions::default() });
         assert_ne!(outcome, Outcome::Passed, "{} passes without its peer", script.path);
     }
 }

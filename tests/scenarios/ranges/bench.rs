@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Place, USUAL};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_scenario::{Scenario, Variant, bounds};
 use forebay_sim::run;
 use forebay_tests::repository;
@@ -76,7 +76,11 @@ pub(super) fn start(config: &Experiment) -> Result<Report, RunError> {
     let mut looks = 0;
     let mut progress = |p: run::Progress| {
         looks += 1;
-        if looks > MOST_LOOKS || p.packet_hops > MOST_HOPS { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+        if looks > MOST_LOOKS || p.packet_hops > MOST_HOPS {
+            ControlFlow::Break(EarlyEnd::Discard)
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     run::run(checked, &mut progress)
 }

@@ -5,7 +5,7 @@ use crate::Experiment;
 use crate::decisions::WorkItem;
 use crate::stopping::figure::Figure;
 use crate::stopping::interval::Interval;
-use crate::stopping::measure::{NotKnown, Span};
+use crate::stopping::measure::{Span, UnknownReason};
 use crate::stopping::ratio::{Paired, ratio, ratio_at};
 use crate::stopping::rule::{
     Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, times, used_groups, warmup, warmup_at,
@@ -27,7 +27,7 @@ pub struct RatioOutcome {
     /// Place of the variant, from 1.
     pub variant: usize,
     /// Its batches, or the reason why it is not known.
-    pub measured: Result<Paired, NotKnown>,
+    pub measured: Result<Paired, UnknownReason>,
     /// Noise floor of the ratio, if it was measured.
     pub floor: Option<f64>,
 }

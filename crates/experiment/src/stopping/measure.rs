@@ -38,7 +38,7 @@ pub struct Measured {
 
 /// Reason why a figure is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum NotKnown {
+pub enum UnknownReason {
     /// No message or query counts.
     Nothing,
     /// Too few have started.
@@ -61,18 +61,18 @@ pub enum NotKnown {
     Correlated,
 }
 
-impl fmt::Display for NotKnown {
+impl fmt::Display for UnknownReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotKnown::Nothing => f.write_str("none has started"),
-            NotKnown::Few { started, needed } => write!(f, "it needs at least {needed}, and {started} have started"),
-            NotKnown::Running { started, ended } => {
+            UnknownReason::Nothing => f.write_str("none has started"),
+            UnknownReason::Few { started, needed } => write!(f, "it needs at least {needed}, and {started} have started"),
+            UnknownReason::Running { started, ended } => {
                 write!(f, "of {started} that have started, {ended} have ended: the network may be overloaded, or some starve")
             }
-            NotKnown::Unsteady => {
+            UnknownReason::Unsteady => {
                 f.write_str("the median still changes in the second half of the run: there is no steady state yet, and none at a load of 1 or more")
             }
-            NotKnown::Correlated => f.write_str("successive intervals of the run depend on each other, so that it is too short"),
+            UnknownReason::Correlated => f.write_str("successive intervals of the run depend on each other, so that it is too short"),
         }
     }
 }
@@ -129,7 +129,7 @@ impl Grid {
     }
 
     /// Number of batches up to the last one before which enough messages have ended.
-    pub(crate) fn closed(&self, figure: &Figure, own: &[WorkItem], now: Time) -> Result<usize, NotKnown> {
+    pub(crate) fn closed(&self, figure: &Figure, own: &[WorkItem], now: Time) -> Result<usize, UnknownReason> {
         let closed = closed_batches(own, now, |item| self.place(item));
         if closed >= MIN_BATCHES {
             return Ok(closed);
@@ -138,21 +138,21 @@ impl Grid {
         let ended = own.iter().filter(|i| i.end.is_due(now)).count() as u64;
         let batches = now.saturating_sub(self.begin) / self.length;
         Err(if batches as usize <= MIN_BATCHES + 1 {
-            NotKnown::Few { started, needed: needed(figure) }
+            UnknownReason::Few { started, needed: needed(figure) }
         } else {
-            NotKnown::Running { started, ended }
+            UnknownReason::Running { started, ended }
         })
     }
 
     /// Number of batches of the warm-up.
-    pub(crate) fn cut(&self, batches: &[Batch], span: &Span<'_>) -> Result<usize, NotKnown> {
+    pub(crate) fn cut(&self, batches: &[Batch], span: &Span<'_>) -> Result<usize, UnknownReason> {
         if let Some(end) = span.warmup {
             return Ok((end.saturating_sub(self.begin).0.div_ceil(self.length.0) as usize).min(batches.len()));
         }
         let medians: Vec<f64> = batches.iter().filter_map(|b| median(b)).collect();
         let cut = warmup::cut(&medians);
         if !warmup::is_steady(cut, medians.len()) {
-            return Err(NotKnown::Unsteady);
+            return Err(UnknownReason::Unsteady);
         }
         // Batches without messages have no median.
         Ok(batches
@@ -173,9 +173,9 @@ impl Measured {
     ///
     /// # Errors
     /// The reason why the figure cannot be known yet.
-    pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span<'_>) -> Result<Measured, NotKnown> {
+    pub fn new(figure: &Figure, group: GroupId, work: &[WorkItem], span: &Span<'_>) -> Result<Measured, UnknownReason> {
         let own = ordered(figure, group, work, (span.from, span.now));
-        let begin = own.first().ok_or(NotKnown::Nothing)?.start;
+        let begin = own.first().ok_or(UnknownReason::Nothing)?.start;
         let grid = Grid { begin, length: batch_length(&own, begin, span) };
         let closed = grid.closed(figure, &own, span.now)?;
         let mut batches: Vec<Batch> = vec![Vec::new(); closed];
@@ -202,15 +202,15 @@ impl Measured {
 ///
 /// # Errors
 /// The reason why there is none.
-pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, NotKnown> {
+pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, UnknownReason> {
     let batches: Vec<Vec<Batch>> = runs.iter().map(|m| m.batches.clone()).collect();
     let found = match figure.statistic {
         Statistic::Mean => of_mean(&batches),
         Statistic::Quantile(p) => of_quantile(&batches, p),
     };
     found.map_err(|why| match why {
-        NoInterval::Few => NotKnown::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
-        NoInterval::Correlated => NotKnown::Correlated,
+        NoInterval::Few => UnknownReason::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
+        NoInterval::Correlated => UnknownReason::Correlated,
     })
 }
 
@@ -295,7 +295,7 @@ mod tests {
         Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10) }
     }
 
-    fn measured(work: &[WorkItem]) -> Result<Measured, NotKnown> {
+    fn measured(work: &[WorkItem]) -> Result<Measured, UnknownReason> {
         Measured::new(&figure(), GROUP, work, &span(Time::from_us(10 * work.len() as u64)))
     }
 
@@ -324,12 +324,12 @@ mod tests {
 
     #[test]
     fn unsuitable_runs_are_named() {
-        assert_eq!(measured(&[]), Err(NotKnown::Nothing));
-        assert_eq!(measured(&work(300, |_| 0)), Err(NotKnown::Few { started: 300, needed: 500 }));
-        assert_eq!(measured(&work(5_000, |i| i)), Err(NotKnown::Unsteady), "the queue grows");
+        assert_eq!(measured(&[]), Err(UnknownReason::Nothing));
+        assert_eq!(measured(&work(300, |_| 0)), Err(UnknownReason::Few { started: 300, needed: 500 }));
+        assert_eq!(measured(&work(5_000, |i| i)), Err(UnknownReason::Unsteady), "the queue grows");
         let starved: Vec<WorkItem> =
             (0..5_000).map(|i| item(Time::from_us(10 * i), (i % 2 == 0).then(|| Time::from_us(5)))).collect();
-        assert_eq!(measured(&starved), Err(NotKnown::Running { started: 5_000, ended: 2_500 }));
+        assert_eq!(measured(&starved), Err(UnknownReason::Running { started: 5_000, ended: 2_500 }));
     }
 
     #[test]

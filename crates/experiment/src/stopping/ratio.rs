@@ -9,7 +9,7 @@
 use crate::decisions::WorkItem;
 use crate::stopping::figure::{Figure, Statistic};
 use crate::stopping::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, half_width_of_sum, upper};
-use crate::stopping::measure::{Grid, NotKnown, Span, batch_length, needed, observe, ordered, value_at};
+use crate::stopping::measure::{Grid, Span, UnknownReason, batch_length, needed, observe, ordered, value_at};
 use forebay_types::math::{exp, ln};
 use forebay_types::{GroupId, Time, quantile};
 
@@ -33,9 +33,9 @@ impl Paired {
     ///
     /// # Errors
     /// The reason why the ratio cannot be known yet.
-    pub fn new(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], span: &Span<'_>) -> Result<Paired, NotKnown> {
+    pub fn new(figure: &Figure, group: GroupId, work: [&[WorkItem]; SIDES], span: &Span<'_>) -> Result<Paired, UnknownReason> {
         let own = work.map(|w| ordered(figure, group, w, (span.from, span.now)));
-        let [Some(first), Some(other)] = [own[0].first(), own[1].first()] else { return Err(NotKnown::Nothing) };
+        let [Some(first), Some(other)] = [own[0].first(), own[1].first()] else { return Err(UnknownReason::Nothing) };
         let begin = first.start.min(other.start);
         let length = batch_length(&own[0], begin, span).max(batch_length(&own[1], begin, span));
         let grid = Grid { begin, length };
@@ -119,10 +119,10 @@ impl Side {
 ///
 /// # Errors
 /// The reason why there is none.
-pub fn ratio(figure: &Figure, runs: &[&Paired]) -> Result<Interval, NotKnown> {
+pub fn ratio(figure: &Figure, runs: &[&Paired]) -> Result<Interval, UnknownReason> {
     of(figure.statistic, runs).map_err(|why| match why {
-        NoInterval::Few => NotKnown::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
-        NoInterval::Correlated => NotKnown::Correlated,
+        NoInterval::Few => UnknownReason::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
+        NoInterval::Correlated => UnknownReason::Correlated,
     })
 }
 
@@ -252,6 +252,6 @@ mod tests {
     fn run_without_messages_has_no_ratio() {
         let figure = Figure::parse("p90 of fct", &[]).unwrap();
         let [first, _] = runs(1);
-        assert_eq!(Paired::new(&figure, GROUP, [&first, &[]], &span()), Err(NotKnown::Nothing));
+        assert_eq!(Paired::new(&figure, GROUP, [&first, &[]], &span()), Err(UnknownReason::Nothing));
     }
 }

@@ -6,7 +6,7 @@
 //! matter: a change may divide or join them.
 
 use crate::Experiment;
-use crate::decisions::{Decisions, ItemKind, SoFar, WorkItem};
+use crate::decisions::{Decisions, ItemKind, RunSnapshot, WorkItem};
 use crate::stopping::figure::{Figure, Population, Quantity, Statistic};
 use crate::stopping::interval::Interval;
 use crate::stopping::measure::{Measured, Span, interval, order, value_at};
@@ -90,9 +90,9 @@ fn common(item: WorkItem) -> WorkItem {
     WorkItem { start: Time(item.start.0 / NS * NS), group: GROUP, ..item }
 }
 
-/// Aim of a run.
+/// StopGoal of a run.
 #[derive(Debug, Clone, Copy)]
-enum Aim<'a> {
+enum StopGoal<'a> {
     Against(&'a Reference),
     Own(&'a OwnFigure),
 }
@@ -100,7 +100,7 @@ enum Aim<'a> {
 /// Decisions about a run that is compared with a reference, or that others are compared with.
 #[derive(Debug)]
 pub struct ReferenceRule<'a> {
-    aim: Aim<'a>,
+    aim: StopGoal<'a>,
     /// Time before which the flows of a warm start begin.
     from: Time,
     warmup: Option<Time>,
@@ -116,15 +116,15 @@ pub struct ReferenceRule<'a> {
 impl<'a> ReferenceRule<'a> {
     /// Decisions for a run of `config`; `None` if its figures do not settle to constant values ([`steady_state::reason_against`]).
     pub fn new(reference: &'a Reference, config: &Experiment) -> Option<ReferenceRule<'a>> {
-        ReferenceRule::with(Aim::Against(reference), config)
+        ReferenceRule::with(StopGoal::Against(reference), config)
     }
 
     /// As [`ReferenceRule::new`], for a run that ends when its own figure is known.
     pub fn own(figure: &'a OwnFigure, config: &Experiment) -> Option<ReferenceRule<'a>> {
-        ReferenceRule::with(Aim::Own(figure), config)
+        ReferenceRule::with(StopGoal::Own(figure), config)
     }
 
-    fn with(aim: Aim<'a>, config: &Experiment) -> Option<ReferenceRule<'a>> {
+    fn with(aim: StopGoal<'a>, config: &Experiment) -> Option<ReferenceRule<'a>> {
         steady_state::reason_against(config).is_none().then(|| ReferenceRule {
             aim,
             from: config.warm_start().unwrap_or_default(),
@@ -146,8 +146,8 @@ impl<'a> ReferenceRule<'a> {
             own.is_ok_and(|i| i.is_within(within) && settled(&i, value_at(figure, GROUP, work, self.from, now)))
         };
         let Reference { figure, work: before, within, too_large, .. } = match self.aim {
-            Aim::Against(reference) => reference,
-            Aim::Own(sought) => return own(&sought.of(work), sought.within),
+            StopGoal::Against(reference) => reference,
+            StopGoal::Own(sought) => return own(&sought.of(work), sought.within),
         };
         if own(figure, *within) {
             return true;
@@ -164,10 +164,10 @@ impl Decisions for ReferenceRule<'_> {
         next_time(&self.times, None)
     }
 
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool {
         let Some(work) = due_work(&mut self.times, None, now, so_far) else { return false };
         let work: Vec<WorkItem> = work.into_iter().map(common).collect();
-        if let Aim::Against(Reference { end: Some(end), .. }) = self.aim
+        if let StopGoal::Against(Reference { end: Some(end), .. }) = self.aim
             && now >= *end
         {
             return true;
@@ -209,10 +209,10 @@ mod tests {
     }
 
     fn rule(reference: &Reference) -> ReferenceRule<'_> {
-        with_aim(Aim::Against(reference))
+        with_aim(StopGoal::Against(reference))
     }
 
-    fn with_aim(aim: Aim<'_>) -> ReferenceRule<'_> {
+    fn with_aim(aim: StopGoal<'_>) -> ReferenceRule<'_> {
         ReferenceRule {
             aim,
             from: Time::ZERO,
@@ -227,7 +227,7 @@ mod tests {
     fn run(rule: &mut ReferenceRule<'_>, all: &[WorkItem]) -> Option<Time> {
         while let Some(now) = rule.next().get() {
             let begun = || all.iter().filter(|i| i.start <= now).copied().collect();
-            if rule.ends(now, &SoFar { work: &begun, delivered: &Default::default, ports: &|_| Vec::new() }) {
+            if rule.ends(now, &RunSnapshot { work: &begun, delivered: &Default::default, ports: &|_| Vec::new() }) {
                 return Some(now);
             }
         }
@@ -258,7 +258,7 @@ mod tests {
         let statistic = Statistic::Quantile(0.9);
         let sought = OwnFigure { statistic, class: "web".into(), workloads: vec![WorkloadId::new(0)], within: 0.01 };
         let all = work(10_000, 1.0);
-        let end = run(&mut with_aim(Aim::Own(&sought)), &all).unwrap();
+        let end = run(&mut with_aim(StopGoal::Own(&sought)), &all).unwrap();
         assert!(end < Time::from_us(50_000), "{end}");
         let until = all.iter().filter(|i| i.start <= end).copied();
         let reference = Reference::new(until, sought.of(&all), 1e-9, None).ended_at(end);

@@ -1,10 +1,10 @@
 //! The rule of the table `[stop]`: when a run ends, and the noise floor below which no accuracy is granted.
 
 use crate::Experiment;
-use crate::decisions::{Decisions, SoFar, WorkItem};
+use crate::decisions::{Decisions, RunSnapshot, WorkItem};
 use crate::stopping::figure::{Figure, Quantity};
 use crate::stopping::interval::Interval;
-use crate::stopping::measure::{Measured, NotKnown, Span, interval, value_at};
+use crate::stopping::measure::{Measured, Span, UnknownReason, interval, value_at};
 use crate::stopping::sampling::{Sampling, is_endless};
 use crate::topology::{Fib, hosts};
 use crate::traffic::WorkloadKind;
@@ -90,7 +90,7 @@ pub struct Outcome {
     /// The group.
     pub group: GroupId,
     /// Its batches, or the reason why it is not known.
-    pub measured: Result<Measured, NotKnown>,
+    pub measured: Result<Measured, UnknownReason>,
     /// Noise floor of the run in the unit of the figure, if it was measured.
     pub floor: Option<f64>,
 }
@@ -215,7 +215,7 @@ impl Decisions for Rule<'_> {
         next_time(&self.times, self.sampling.as_ref())
     }
 
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool {
         let Some(work) = due_work(&mut self.times, self.sampling.as_mut(), now, so_far) else { return false };
         let outcomes = self.outcomes(&work, now);
         let narrow = !outcomes.is_empty() && outcomes.iter().all(|o| self.accurate(o).is_some());
@@ -275,7 +275,7 @@ pub fn due_work(
     times: &mut Vec<Time>,
     mut sampling: Option<&mut Sampling>,
     now: Time,
-    so_far: &SoFar<'_>,
+    so_far: &RunSnapshot<'_>,
 ) -> Option<Vec<WorkItem>> {
     if let Some(sampling) = &mut sampling {
         sampling.note(now, so_far);

@@ -3,7 +3,7 @@
 //! The intervals are an RTT long. Whenever there are `MOST` of them, neighbours are merged, so that memory is bounded for runs of any length.
 
 use crate::Experiment;
-use crate::decisions::{Decisions, Delivered, ItemKind, PortSoFar, SoFar, WorkItem};
+use crate::decisions::{Decisions, Delivered, ItemKind, PortSnapshot, RunSnapshot, WorkItem};
 use forebay_types::{GroupId, PortId, Time, TimeOrNever, WorkloadId};
 
 /// Maximum number of intervals. Our choice: batches of 50 intervals are enough then for any number of merges.
@@ -26,7 +26,7 @@ struct Point {
     /// Payload until then.
     delivered: Delivered,
     /// State of each port.
-    ports: Vec<PortSoFar>,
+    ports: Vec<PortSnapshot>,
 }
 
 impl Sampling {
@@ -49,7 +49,7 @@ impl Sampling {
     }
 
     /// Notes the payload that arrived until `now`, if the current interval is over.
-    pub fn note(&mut self, now: Time, so_far: &SoFar<'_>) {
+    pub fn note(&mut self, now: Time, so_far: &RunSnapshot<'_>) {
         if now < self.next() {
             return;
         }
@@ -103,7 +103,7 @@ impl Decisions for Sampling {
         Sampling::next(self).into()
     }
 
-    fn ends(&mut self, now: Time, so_far: &SoFar<'_>) -> bool {
+    fn ends(&mut self, now: Time, so_far: &RunSnapshot<'_>) -> bool {
         self.note(now, so_far);
         false
     }
@@ -128,7 +128,7 @@ mod tests {
         let mut s = Sampling::new(Time::from_us(10));
         for now in (1..=us).map(Time::from_us) {
             let delivered = || [(OF, rate * now.0 / 1_000_000)].into();
-            s.note(now, &SoFar { work: &Vec::new, delivered: &delivered, ports: &|_| Vec::new() });
+            s.note(now, &RunSnapshot { work: &Vec::new, delivered: &delivered, ports: &|_| Vec::new() });
         }
         s
     }
@@ -158,9 +158,9 @@ mod tests {
         for now in (1..=40).map(Time::from_us) {
             let ports = |asked: &[PortId]| {
                 assert_eq!(asked, [port]);
-                vec![PortSoFar { queue: u128::from(now.0) * 5, sent_bytes: now.0 / 1_000_000 * 7 }]
+                vec![PortSnapshot { queue: u128::from(now.0) * 5, sent_bytes: now.0 / 1_000_000 * 7 }]
             };
-            s.note(now, &SoFar { work: &Vec::new, delivered: &Default::default, ports: &ports });
+            s.note(now, &RunSnapshot { work: &Vec::new, delivered: &Default::default, ports: &ports });
         }
         let of = |kind| s.items().filter(|i| i.kind == kind && i.group == group).map(|i| i.size_bytes).collect::<Vec<_>>();
         assert_eq!((of(ItemKind::Queue(port)), of(ItemKind::Sent(port))), (vec![50_000_000; 4], vec![70; 4]));

@@ -67,7 +67,7 @@ pub(super) struct Closings {
 impl Closings {
     pub(super) fn start() -> Result<Closings, Error> {
         let failed = |e: libbpf_rs::Error| Error::bpf("seeing connections close", &e);
-        libbpf_log::keep_anew();
+        libbpf_log::clear_and_capture();
         let open = ObjectBuilder::default().open_memory(PROGRAM.object()?).map_err(failed)?;
         let object = open.load().map_err(|e| loader::refused(&PROGRAM, &e))?;
         let lacks = |what: &str| Error::new(format!("the object `record` has no {what}"));

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::protocol::{self, Ask, Done, Hello, LOG, Record, text_in};
 use crate::socket_state::SocketState;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Progress, Report};
+use forebay_experiment::report::{EarlyEnd, Progress, Report};
 use forebay_experiment::topology::Fib;
 use forebay_types::Time;
 use std::io;
@@ -34,14 +34,14 @@ impl From<io::Error> for Failed {
 }
 
 /// Progress callback; it can end the run.
-pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Cut>;
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>;
 
 /// Runs `experiment` under `seed` as planned, with the guest at the other end of `link`, whatever that is. `patience`: how long it may be
 /// silent.
 ///
 /// # Errors
 /// Being stopped, and what the guest fails at.
-pub fn converse(
+pub fn run_guest(
     experiment: &Experiment,
     seed: u64,
     fib: &Fib,
@@ -50,11 +50,11 @@ pub fn converse(
     patience: Duration,
     watch: Watch<'_>,
 ) -> Result<Report, Failed> {
-    converse_with_states(experiment, seed, fib, plan, link, patience, watch).map(|(report, _)| report)
+    run_guest_with_states(experiment, seed, fib, plan, link, patience, watch).map(|(report, _)| report)
 }
 
-/// As [`converse`], with the states of sockets if the plan records them.
-pub(crate) fn converse_with_states(
+/// As [`run_guest`], with the states of sockets if the plan records them.
+pub(crate) fn run_guest_with_states(
     experiment: &Experiment,
     seed: u64,
     fib: &Fib,
@@ -63,12 +63,12 @@ pub(crate) fn converse_with_states(
     patience: Duration,
     watch: Watch<'_>,
 ) -> Result<(Report, Vec<SocketState>), Failed> {
-    greet(link, plan, experiment, seed, patience)?;
+    hello(link, plan, experiment, seed, patience)?;
     Run::new(experiment, seed, fib, plan).talk(link, patience, watch)
 }
 
 /// Sends the plan to the guest, and receives which kernel it is.
-pub(crate) fn greet(
+pub(crate) fn hello(
     link: &mut Link,
     plan: &Plan,
     experiment: &Experiment,
@@ -147,8 +147,8 @@ impl Run<'_> {
                 frames = 0;
                 match watch(self.progress()) {
                     ControlFlow::Continue(()) => {}
-                    ControlFlow::Break(Cut::Abandon) => return Err(Failed::Interrupted),
-                    ControlFlow::Break(Cut::Keep) => {
+                    ControlFlow::Break(EarlyEnd::Discard) => return Err(Failed::Interrupted),
+                    ControlFlow::Break(EarlyEnd::WithReport) => {
                         self.cut = true;
                         break;
                     }

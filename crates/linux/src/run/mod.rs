@@ -5,8 +5,8 @@ mod conversation;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::conversation::converse_with_states;
-pub use self::conversation::{Failed, Watch, converse};
+pub(crate) use self::conversation::run_guest_with_states;
+pub use self::conversation::{Failed, Watch, run_guest};
 
 use crate::apps::{Due, Hosts};
 use crate::capture::Captures;

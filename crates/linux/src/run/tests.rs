@@ -1,12 +1,12 @@
 //! The program's side against a guest without a kernel.
 
-use super::conversation::greet;
+use super::conversation::hello;
 use super::*;
 use crate::fake_guest::{self, DELAY};
 use crate::link::Link;
 use crate::testing::{experiment, group};
 use forebay_experiment::assign::Assign;
-use forebay_experiment::report::Cut;
+use forebay_experiment::report::EarlyEnd;
 use forebay_experiment::traffic::{ReplayFlow, Request, Workload, WorkloadKind};
 use forebay_experiment::transport::Profile;
 use forebay_experiment::writes::Writes;
@@ -29,7 +29,7 @@ fn run(e: &Experiment) -> (Report, fake_guest::Seen) {
     let fib = Fib::new(&e.network).unwrap();
     let plan = Plan::new(e);
     let (mut link, guest) = fake_guest::start();
-    assert_eq!(greet(&mut link, &plan, e, 7, PATIENCE).unwrap(), "fake");
+    assert_eq!(hello(&mut link, &plan, e, 7, PATIENCE).unwrap(), "fake");
     let (report, _) = Run::new(e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Continue(())).unwrap();
     (report, guest.join().unwrap())
 }
@@ -130,8 +130,8 @@ fn callback_ends_run() {
     let (from_guest, _guest_writes) = io::pipe().unwrap();
     let mut link = Link::new(to_guest, from_guest);
     let mut talk = |cut| Run::new(&e, 7, &fib, &plan).talk(&mut link, PATIENCE, &mut |_| ControlFlow::Break(cut));
-    assert!(matches!(talk(Cut::Abandon), Err(Failed::Interrupted)));
-    assert!(talk(Cut::Keep).unwrap().0.cut);
+    assert!(matches!(talk(EarlyEnd::Discard), Err(Failed::Interrupted)));
+    assert!(talk(EarlyEnd::WithReport).unwrap().0.cut);
     drop(guest_reads);
 }
 

@@ -3,7 +3,7 @@
 use crate::backend::{Applicability, ModelValue, Predicts, applicability};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::report::{Cut, Predicted, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Predicted, Progress, Report, RunError};
 use forebay_experiment::world::{Unsupported, World};
 use forebay_experiment::writes::Writes;
 use forebay_types::{GroupId, IndexVec, Time};
@@ -73,7 +73,7 @@ impl World for Models {
         &self,
         experiment: CheckedExperiment<'_>,
         _seed: u64,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
     ) -> Result<Report, RunError> {
         let cannot = self.supports(&experiment);
         if !cannot.is_empty() {

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 
 /// Processor time and wall time of this thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Spent {
+pub(super) struct CpuTime {
     pub(super) busy: Duration,
     pub(super) wall: Duration,
 }
 
-impl Spent {
+impl CpuTime {
     /// The fraction of the wall time of `whole` that had passed.
-    pub(super) fn part_of(self, whole: Spent) -> f64 {
+    pub(super) fn part_of(self, whole: CpuTime) -> f64 {
         (self.wall.as_secs_f64() / whole.wall.as_secs_f64().max(1e-9)).min(1.0)
     }
 
     /// Both together.
-    pub(super) fn and(self, other: Spent) -> Spent {
-        Spent { busy: self.busy + other.busy, wall: self.wall + other.wall }
+    pub(super) fn and(self, other: CpuTime) -> CpuTime {
+        CpuTime { busy: self.busy + other.busy, wall: self.wall + other.wall }
     }
 }
 
@@ -35,16 +35,16 @@ impl Stopwatch {
     }
 
     /// Time since the start. If the system does not report the processor time of this thread, the wall time replaces it.
-    pub(super) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> CpuTime {
         let wall = self.wall.elapsed();
         let busy = busy().zip(self.busy).map_or(wall, |(now, then)| now.saturating_sub(then));
-        Spent { busy: busy.min(wall), wall }
+        CpuTime { busy: busy.min(wall), wall }
     }
 
     /// Time since the start, including the processor time of ended child processes, such as guest kernels.
-    pub(super) fn spent_with_children(&self) -> Spent {
-        let Spent { busy, wall } = self.spent();
-        Spent { busy: busy + children().saturating_sub(self.children), wall }
+    pub(super) fn spent_with_children(&self) -> CpuTime {
+        let CpuTime { busy, wall } = self.spent();
+        CpuTime { busy: busy + children().saturating_sub(self.children), wall }
     }
 }
 
@@ -68,7 +68,7 @@ const TICKS_PER_SECOND: u64 = 100;
 
 /// Fraction of a processor that each of `threads` threads gets, where one thread got the share `seen`, on a machine with `cpus` fairly shared
 /// processors.
-pub(super) fn share(seen: Spent, cpus: usize, threads: usize) -> f64 {
+pub(super) fn share(seen: CpuTime, cpus: usize, threads: usize) -> f64 {
     let (cpus, threads) = (cpus.max(1) as f64, threads.max(1) as f64);
     let one = (seen.busy.as_secs_f64() / seen.wall.as_secs_f64().max(1e-9)).clamp(0.01, 1.0);
     // One of r + 1 runnable threads gets cpus / (r + 1). If it got a whole processor, r is unknown and assumed to be zero.
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn cpu_share_of_fair_machine() {
-        let of = |busy: u64, wall: u64| Spent { busy: Duration::from_millis(busy), wall: Duration::from_millis(wall) };
+        let of = |busy: u64, wall: u64| CpuTime { busy: Duration::from_millis(busy), wall: Duration::from_millis(wall) };
         // Alone on two processors; a third and a fourth thread share them.
         assert_eq!((share(of(100, 100), 2, 2), share(of(95, 100), 2, 4)), (1.0, 0.5));
         // A fifth of a processor: nine other threads are runnable. Our two are two of eleven.

@@ -6,7 +6,7 @@ use super::clock::Stopwatch;
 use super::plan::begins;
 use super::unsampled;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_experiment::rows::{PortRow, TimeoutKind};
 use forebay_scenario::Resolved;
 use forebay_types::{IndexVec, WorkloadId};
@@ -62,7 +62,7 @@ pub(super) fn timeouts(
         let spent = clock.spent();
         let reached = p.now.as_secs_f64() >= wanted && spent.busy >= ENOUGH / part;
         if reached || spent.busy >= PATIENCE / part || spent.wall >= PATIENCE_WALL / part {
-            return ControlFlow::Break(Cut::Keep);
+            return ControlFlow::Break(EarlyEnd::WithReport);
         }
         ControlFlow::Continue(())
     })?;

@@ -49,7 +49,7 @@ pub struct Finished {
 pub fn execute(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Finished>, SweepError> {
     let (scenario, threads, csv) = (request.scenario, request.threads.max(1), request.csv);
     let clock = Instant::now();
-    let Some(Begun { plan, dir, mut manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
+    let Some(PreparedSweep { plan, dir, mut manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
     watcher.begins(&plan);
     let mut counter = Counter { inner: watcher, found: 0 };
     let records = run_units(scenario, &plan, &plan.distinct(), &dir.units(), threads, stop, &mut counter)?;
@@ -80,7 +80,7 @@ fn partial(stopped: &SweepError, limit: &str) -> Option<String> {
 
 /// A sweep with checked points, and its directory with a manifest of the expected results.
 #[derive(Debug)]
-pub struct Begun {
+pub struct PreparedSweep {
     /// Units to run.
     pub plan: Plan,
     /// Its directory.
@@ -93,7 +93,7 @@ pub struct Begun {
 ///
 /// # Errors
 /// See [`SweepError`].
-pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<Begun>, SweepError> {
+pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<PreparedSweep>, SweepError> {
     let Some(sweep) = request.scenario.sweep()? else { return Ok(None) };
     let (threads, points) = (request.threads.max(1), sweep.len());
     let plan = Plan::new(request.scenario, sweep, threads, stop, &mut |n| watcher.checked(n, points))?;
@@ -105,7 +105,7 @@ pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher)
     if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {
         dir.set_manifest(&manifest)?;
     }
-    Ok(Some(Begun { plan, dir, manifest }))
+    Ok(Some(PreparedSweep { plan, dir, manifest }))
 }
 
 /// A finished sweep: its manifest with the axes, and its summary, in the order of the points.

@@ -8,7 +8,7 @@ use crate::simulate::{Simulated, simulate, simulate_against, simulate_together};
 use crate::stopping::StopRequest;
 use forebay_experiment::Experiment;
 use forebay_experiment::capture::Capture;
-use forebay_experiment::report::{Cut, RunError};
+use forebay_experiment::report::{EarlyEnd, RunError};
 use forebay_scenario::{Resolved, Scenario};
 use forebay_store::unit::{UnitKey, UnitRecord, UnitStore};
 use forebay_store::{RecordBatch, RunTable, rows_of};
@@ -146,7 +146,7 @@ impl Finder {
 pub(super) type Tables<'a> = Vec<(&'a str, RecordBatch)>;
 
 /// A unit with its metrics and the tables that the plan keeps.
-pub(super) type Made<'a> = (&'a Unit, UnitRecord, Tables<'a>);
+pub(super) type UnitResult<'a> = (&'a Unit, UnitRecord, Tables<'a>);
 
 /// Runs a unit with the resolved point `resolved`, and all units that end together with it. `stopped` ends them.
 pub(super) fn run_unit<'a>(
@@ -155,7 +155,7 @@ pub(super) fn run_unit<'a>(
     resolved: &mut Resolved,
     job: &Job,
     stopped: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<Made<'a>>, SweepError> {
+) -> Result<Vec<UnitResult<'a>>, SweepError> {
     plan.unchanged(&resolved.files)?;
     let world = resolved.world;
     // A stored unit reaches the accuracy alone, or a seed of all variants together.
@@ -167,7 +167,7 @@ pub(super) fn run_unit<'a>(
         // A sweep stores numbers of its runs and no packets.
         config.observe.capture = Capture::default();
     }
-    let watch = || if stopped() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let watch = || if stopped() { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) };
     let variants: Vec<(&str, &Experiment, &Job)> =
         units.iter().map(|u| &resolved.variants[u.variant as usize]).map(|v| (v.label.as_str(), &v.config, job)).collect();
     let results: Result<Vec<Simulated>, RunError> = match (&stop, variants.as_slice()) {

@@ -23,7 +23,7 @@ mod session;
 mod shards;
 
 pub use batch::{run_batch, run_once};
-pub use dataset::{Begun, Finished, Request, begin, default_dir, execute, read};
+pub use dataset::{Finished, PreparedSweep, Request, begin, default_dir, execute, read};
 pub use error::SweepError;
 pub use explain::explain;
 pub use find::{Done, running};

@@ -1,6 +1,6 @@
 //! Shards of a sweep: each runs a part of the units, at any time and place, and one directory collects the results.
 
-use super::dataset::{Begun, Finished, Request, begin, execute, same};
+use super::dataset::{Finished, PreparedSweep, Request, begin, execute, same};
 use super::error::SweepError;
 use super::run::{Watcher, run_units};
 use forebay_store::sweep::SweepDir;
@@ -65,7 +65,7 @@ pub fn execute_shard(
     watcher: &mut dyn Watcher,
 ) -> Result<Option<ShardDone>, SweepError> {
     let (scenario, threads) = (request.scenario, request.threads.max(1));
-    let Some(Begun { plan, dir, .. }) = begin(request, stop, watcher)? else { return Ok(None) };
+    let Some(PreparedSweep { plan, dir, .. }) = begin(request, stop, watcher)? else { return Ok(None) };
     watcher.begins(&plan);
     let all = plan.distinct();
     let own = shard.of(&all);
@@ -85,7 +85,7 @@ pub fn merge(
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Finished>, SweepError> {
     let again = Request { scenario: request.scenario, source: request.source.clone(), dir: request.dir.clone(), ..request };
-    let Some(Begun { plan, dir, manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
+    let Some(PreparedSweep { plan, dir, manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
     let into = dir.units();
     let mut parts = Vec::new();
     for path in shards {

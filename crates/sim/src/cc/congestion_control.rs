@@ -289,7 +289,7 @@ pub struct Loss {
 
 /// Kind of recovery in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repair {
+pub enum RecoveryKind {
     /// Nothing.
     None,
     /// Losses found by duplicate ACKs, SACK, RACK or a tail loss probe (fast recovery).
@@ -312,7 +312,7 @@ pub struct Outcome {
     /// See `prior_in_flight`.
     pub in_flight: u32,
     /// Recovery in progress after the ACK.
-    pub repair: Repair,
+    pub repair: RecoveryKind,
     /// Earliest departure of the next segment allowed by the pacer; may have passed.
     pub next_departure: Time,
     /// Upper bound of the pacing rate (`sk_max_pacing_rate`).

@@ -37,8 +37,8 @@ mod trim;
 mod windowed_max;
 
 pub use congestion_control::{
-    Ack, Arrival, CongestionControl, Departure, Event, Gate, InNetwork, Loss, Opportunity, Outcome, Path, Reduction, Repair,
-    Trigger, Window,
+    Ack, Arrival, CongestionControl, Departure, Event, Gate, InNetwork, Loss, Opportunity, Outcome, Path, RecoveryKind,
+    Reduction, Trigger, Window,
 };
 pub use dispatch::Hooks;
 pub use round_trip::Round;

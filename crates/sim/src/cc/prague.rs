@@ -6,7 +6,9 @@
 //! (section 2.4.3). Detection of a classic ECN AQM on the path, which is optional and off in Linux, and windows below two segments are not modeled.
 
 use super::newreno::halve;
-use super::{Ack, CcConfig, CcEntry, CongestionControl, Event, Outcome, Reduction, Repair, Round, Threshold, Trigger, Window};
+use super::{
+    Ack, CcConfig, CcEntry, CongestionControl, Event, Outcome, RecoveryKind, Reduction, Round, Threshold, Trigger, Window,
+};
 use forebay_experiment::transport::Ecn;
 use forebay_types::param::{Entry, Kind, Param};
 use forebay_types::{Rate, Time, TimeOrNever};
@@ -150,12 +152,12 @@ impl Prague {
     fn control(&mut self, w: &mut Window, ack: &Ack, outcome: &Outcome) {
         if let Some(target) = self.target.take() {
             w.cwnd = w.cwnd.min(target);
-        } else if ack.ce > 0 && self.is_rtt_independent(w) && !self.has_reduced(w) && outcome.repair == Repair::None {
+        } else if ack.ce > 0 && self.is_rtt_independent(w) && !self.has_reduced(w) && outcome.repair == RecoveryKind::None {
             // Our choice: the first mark after the virtual RTT counts, also if it falls into the round trip of a mark that did not count. Linux waits for
             // the end of its CWR state then, so that a flow with four fifths of the virtual RTT would reduce in every second round trip only.
             w.cwnd = self.reduce(w);
             w.ssthresh = w.cwnd.into();
-        } else if !self.grown && outcome.repair == Repair::None && ack.acked > 0 && ack.window_limited != Some(false) {
+        } else if !self.grown && outcome.repair == RecoveryKind::None && ack.acked > 0 && ack.window_limited != Some(false) {
             self.increase(w, ack);
         }
         self.grown = false;
@@ -362,7 +364,7 @@ mod tests {
             duplicates: 0,
             prior_in_flight: 0,
             in_flight: 0,
-            repair: Repair::None,
+            repair: RecoveryKind::None,
             next_departure: Time::ZERO,
             max_pacing_rate: Rate(u64::MAX),
         };

@@ -1,7 +1,9 @@
 //! Shared by the tests of several congestion controls.
 
 use super::rate_sample::Sent;
-use super::{Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, Reduction, Repair, Threshold, Trigger, Window};
+use super::{
+    Ack, Arrival, CongestionControl, Departure, Event, Loss, Outcome, RecoveryKind, Reduction, Threshold, Trigger, Window,
+};
 use forebay_types::{Rate, Time, TimeOrNever};
 use std::collections::VecDeque;
 
@@ -45,7 +47,7 @@ pub(super) struct Line<L> {
     /// Growth of the path's delay per ps.
     pub(crate) drift: f64,
     /// Recovery in progress.
-    pub(crate) repair: Repair,
+    pub(crate) repair: RecoveryKind,
     /// Segments delivered.
     pub(crate) delivered: u64,
     next_departure: Time,
@@ -71,7 +73,7 @@ impl<L: CongestionControl<Sent = Sent>> Line<L> {
             now: Time::ZERO,
             loses: |_| false,
             drift: 0.0,
-            repair: Repair::None,
+            repair: RecoveryKind::None,
             delivered: 0,
             next_departure: Time::ZERO,
             sent: 0,

@@ -4,12 +4,12 @@ use super::sync::{AtomicU32, Condvar, Mutex, Ordering::SeqCst, PoisonError, spin
 
 /// A counter to wait on.
 ///
-/// A sleeping thread registers under the lock before its last check, and a thread that changes the counter checks for sleepers after the change. All
+/// A sleeping thread registers under the lock before its last check, and a thread that changes the counter checks for waiters after the change. All
 /// four accesses are sequentially consistent (`SeqCst`). So either the sleeper sees the change, or the other thread sees the sleeper and takes the
 /// lock, which is free only once the sleeper waits for the notification.
 pub(super) struct Signal {
     value: AtomicU32,
-    sleepers: AtomicU32,
+    waiters: AtomicU32,
     lock: Mutex<()>,
     notification: Condvar,
     /// Checks before a thread sleeps.
@@ -19,13 +19,7 @@ pub(super) struct Signal {
 impl Signal {
     /// Creates a counter of zero; threads check it this many times before they sleep.
     pub(super) fn new(spins: u32) -> Signal {
-        Signal {
-            spins,
-            value: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
-            lock: Mutex::new(()),
-            notification: Condvar::new(),
-        }
+        Signal { spins, value: AtomicU32::new(0), waiters: AtomicU32::new(0), lock: Mutex::new(()), notification: Condvar::new() }
     }
 
     /// Waits until `is_done` is true for the counter. Everything done before the change is then visible.
@@ -37,11 +31,11 @@ impl Signal {
             spin_loop();
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sleepers.fetch_add(1, SeqCst);
+        self.waiters.fetch_add(1, SeqCst);
         while !is_done(self.value.load(SeqCst)) {
             guard = self.notification.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
-        self.sleepers.fetch_sub(1, SeqCst);
+        self.waiters.fetch_sub(1, SeqCst);
     }
 
     /// Sets the counter while no thread waits.
@@ -62,7 +56,7 @@ impl Signal {
     }
 
     fn wake(&self) {
-        if self.sleepers.load(SeqCst) > 0 {
+        if self.waiters.load(SeqCst) > 0 {
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.notification.notify_all();
         }

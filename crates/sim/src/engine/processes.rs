@@ -9,7 +9,7 @@ use super::encoding::Encode;
 use super::partition::Partitions;
 use super::ranks::Ranks;
 use super::state::{Apps, SimState, lock_app};
-use forebay_experiment::report::Cut;
+use forebay_experiment::report::EarlyEnd;
 use forebay_types::{Time, TimeOrNever};
 
 /// The processes of a run, and their progress.
@@ -32,7 +32,7 @@ pub(super) struct WindowReport {
     /// Packet transmissions, as of its last progress report.
     pub hops: u64,
     /// End of the run that its progress callback requested.
-    pub requested_cut: Option<Cut>,
+    pub requested_cut: Option<EarlyEnd>,
 }
 
 impl Processes {
@@ -76,7 +76,7 @@ impl Processes {
         partitions: &Partitions<'_>,
         apps: &Apps,
         own: &WindowReport,
-    ) -> (TimeOrNever, Option<Cut>) {
+    ) -> (TimeOrNever, Option<EarlyEnd>) {
         let WindowReport { mut next, open, done, hops, requested_cut } = *own;
         let worked = sim.worked();
         let changes = apps.iter().zip(&self.undivided).map(|(a, then)| lock_app(a).remaining().wrapping_sub(*then));
@@ -85,7 +85,7 @@ impl Processes {
         self.ranks.send(|rank, to| {
             (next, (open, done)).put(to);
             worked.put(to);
-            (hops, requested_cut.map(|cut| cut == Cut::Keep)).put(to);
+            (hops, requested_cut.map(|cut| cut == EarlyEnd::WithReport)).put(to);
             changes.iter().for_each(|change| change.put(to));
             sim.encode_effects(rank, &timers, to);
             partitions.encode_batches(rank, to);
@@ -93,7 +93,7 @@ impl Processes {
         partitions.clear_batches();
         self.left = self.undivided.iter().zip(&changes).map(|(then, change)| then.wrapping_add(*change)).collect();
         self.hops = 0;
-        let mut requested_cuts: Vec<Cut> = requested_cut.into_iter().collect();
+        let mut requested_cuts: Vec<EarlyEnd> = requested_cut.into_iter().collect();
         self.ranks.receive(|rank, from| {
             let (theirs, counts): (TimeOrNever, (i64, u64)) = Encode::get(from);
             let worked: Time = Encode::get(from);
@@ -101,12 +101,13 @@ impl Processes {
             next = next.min(theirs);
             sim.count(counts, worked);
             self.hops += hops;
-            requested_cuts.extend(requested_cut.map(|keep| if keep { Cut::Keep } else { Cut::Abandon }));
+            requested_cuts.extend(requested_cut.map(|keep| if keep { EarlyEnd::WithReport } else { EarlyEnd::Discard }));
             self.left.iter_mut().for_each(|left| *left = left.wrapping_add(u64::get(from)));
             sim.decode_effects(apps, from);
             partitions.decode_batches(rank, from);
         });
-        let cut = if requested_cuts.contains(&Cut::Abandon) { Some(Cut::Abandon) } else { requested_cuts.first().copied() };
+        let cut =
+            if requested_cuts.contains(&EarlyEnd::Discard) { Some(EarlyEnd::Discard) } else { requested_cuts.first().copied() };
         (next, cut)
     }
 }

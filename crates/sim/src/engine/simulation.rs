@@ -22,9 +22,9 @@ use crate::tcp::config::TcpConfig;
 use forebay_apps::{App, QueryIds};
 use forebay_experiment::Experiment;
 use forebay_experiment::check::CheckedExperiment;
-use forebay_experiment::decisions::{Decisions, SoFar};
+use forebay_experiment::decisions::{Decisions, RunSnapshot};
 use forebay_experiment::occupancy::Occupancy;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::topology::Fib;
 use forebay_types::{IndexVec, NodeId, Time, TimeOrNever, WorkloadId};
 use std::ops::ControlFlow;
@@ -71,7 +71,7 @@ pub(crate) struct Simulation<'a> {
     cores: usize,
     /// The processes of the run, if there are several, and how the last progress callback of this one would end the run.
     processes: Option<Processes>,
-    requested_cut: Option<Cut>,
+    requested_cut: Option<EarlyEnd>,
     /// Tiers of a network so large that its nodes run in groups.
     tiers: Option<IndexVec<NodeId, Tier>>,
     /// Decisions about the end, and the time of the next one, a multiple of the length of a window; [`Time::NEVER`] without decisions.
@@ -178,7 +178,7 @@ impl<'a> Simulation<'a> {
             let now = self.next_decision;
             let Some(decisions) = &mut self.decisions else { return false };
             let state = &self.state;
-            let so_far = SoFar {
+            let so_far = RunSnapshot {
                 work: &|| state.work_so_far(),
                 delivered: &|| state.delivered_so_far(),
                 ports: &|ports| state.ports_so_far(ports, now),
@@ -212,7 +212,11 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs to the end, or to the end of the window in which `progress` ends the run.
-    pub(crate) fn run(&mut self, cores: Cores, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+    pub(crate) fn run(
+        &mut self,
+        cores: Cores,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
+    ) -> ControlFlow<EarlyEnd> {
         if self.processes.is_some() {
             self.run_partitioned(cores.most(), ThreadTuning::new(cores.at_once()), progress)?;
             return self.ended();
@@ -234,7 +238,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Sets the end of a run that was not cut short: its duration, or the time at which the last work ended.
-    fn ended(&mut self) -> ControlFlow<Cut> {
+    fn ended(&mut self) -> ControlFlow<EarlyEnd> {
         match self.duration {
             Some(d) => self.state.calendar().end = d,
             None if self.state.all_acknowledged() && self.are_finished() => self.state.end_with_work(),
@@ -249,8 +253,8 @@ impl<'a> Simulation<'a> {
         &mut self,
         threads: usize,
         mut tuning: ThreadTuning,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>,
-    ) -> ControlFlow<Cut> {
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
+    ) -> ControlFlow<EarlyEnd> {
         let (apps, tiers) = (self.apps.clone(), self.tiers.take());
         let place = self.processes.as_ref().map_or((0, 1), Processes::place);
         // SAFETY: until the partitions are joined, `self.state` is used by this thread only, between windows, and items are added then only. Nodes of
@@ -428,7 +432,7 @@ impl<'a> Simulation<'a> {
 
     /// Ends the window. Returns true if it was the last one.
     #[inline(always)]
-    fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut, bool> {
+    fn end_window(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>) -> ControlFlow<EarlyEnd, bool> {
         self.state.end_window();
         self.windows += 1;
         if self.progress_timer.is_due(self.activations) {
@@ -454,7 +458,7 @@ impl<'a> Simulation<'a> {
     /// Reports progress.
     #[cold]
     #[inline(never)]
-    fn report_progress(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> ControlFlow<Cut> {
+    fn report_progress(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>) -> ControlFlow<EarlyEnd> {
         let now = self.progress();
         if self.activations < self.next_report {
             // Due by time alone, which must not influence the run.

@@ -75,7 +75,7 @@ impl WokenProcesses {
     }
 
     /// Returns true if the process of `conn` has been woken to read, and has not run.
-    pub(super) fn is_about_to_read(&self, conn: ConnSlot) -> bool {
+    pub(super) fn has_pending_read(&self, conn: ConnSlot) -> bool {
         self.softirq && self.find(conn).is_some()
     }
 

@@ -24,13 +24,13 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn fast_path_ack(&self, p: &Packet) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
-        let usual = self.stream.fast_path() == FastPath::Plain
+        let eligible = self.stream.fast_path() == FastPath::Plain
             && self.stream.phase() == Phase::Established
             && self.loss.ca_state() == CaState::Open
             && self.loss.dupacks() == 0
             && (1..self.flight()).contains(&acked)
             && !p.has(flag::SYN);
-        usual.then_some(acked)
+        eligible.then_some(acked)
     }
 
     /// Processes such an ACK for `acked` bytes. Returns true if [`Sender::transmit`] has more to do.

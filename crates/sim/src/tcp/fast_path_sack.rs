@@ -16,7 +16,7 @@ impl SackState {
     /// Returns true if an ACK up to stream offset `ack` without SACK blocks covers a segment and gives no information on losses. No segment has a
     /// flag, and none was sent before one that has been delivered.
     #[inline(always)]
-    fn is_usual(&self, ack: u64) -> bool {
+    fn allows_fast_path(&self, ack: u64) -> bool {
         let covers = self.board.first().is_some_and(|first| first.end() <= ack);
         covers
             && self.board.is_in_order()
@@ -44,7 +44,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn fast_path_sack_ack(&self, p: &Packet, reports: bool) -> Option<u64> {
         let acked = u64::from(p.seq.wrapping_sub(self.tx.numbers().wire(self.stream.snd_una())));
-        let usual = self.stream.fast_path() == FastPath::Linux
+        let eligible = self.stream.fast_path() == FastPath::Linux
             && self.stream.phase() == Phase::Established
             && match self.loss.ca_state() {
                 CaState::Open => !(self.cc.ecn() && p.has(flag::ECE)),
@@ -54,8 +54,8 @@ impl Sender {
             }
             && !(reports || p.has(flag::SYN))
             && (1..self.flight()).contains(&acked)
-            && self.loss.sack.as_ref().is_some_and(|s| s.is_usual(self.stream.snd_una() + acked));
-        usual.then_some(acked)
+            && self.loss.sack.as_ref().is_some_and(|s| s.allows_fast_path(self.stream.snd_una() + acked));
+        eligible.then_some(acked)
     }
 
     /// Processes such an ACK for `acked` bytes.

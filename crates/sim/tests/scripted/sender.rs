@@ -52,7 +52,7 @@ impl Script {
         let (forward, _) = addresses(ISN);
         let mut s = Sender::new(&c, forward, None);
         if c.cc.hooks().path() {
-            s.enter_path(super::path());
+            s.set_path(super::path());
         }
         let (capture, log, pushed) = (Capture::default(), Vec::new(), Vec::new());
         let mut t = Script { window: c.rcv_wnd, c, s, now: 0, rtt: RTT, capture, log, pushed, ace: 0, repeated_syn: 0 };
@@ -118,7 +118,7 @@ impl Script {
         assert_ne!(self.next(), Time::NEVER, "no timer");
         let before = self.now;
         self.fire();
-        while self.s.put_off() {
+        while self.s.waits_for_wheel_slot() {
             self.fire();
         }
         self.now - before

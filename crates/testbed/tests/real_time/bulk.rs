@@ -136,7 +136,7 @@ fn flows_fill(burst: u32) {
             let seen = outside(&mut us, burst);
             (seen, guest.join().expect("no panic").expect("served"))
         });
-        assert_eq!(how.strays, 0);
+        assert_eq!(how.unknown_flow_packets, 0);
         let share = payload as f64 * 8.0 / (RATE * END.as_ms() / 1_000) as f64;
         assert!(share < 0.9416, "{share} of the link, which carries 0.9415 of payload");
         if how.misses.quantile(0.99) > Time::from_ms(1) {

@@ -1,6 +1,6 @@
 //! Runs in real time that are ended early. Without the right to create namespaces these tests print that and pass.
 
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_experiment::world::World;
 use forebay_experiment::worlds::Worlds;
 use forebay_scenario::Scenario;
@@ -30,7 +30,7 @@ kind = "long"
 "#;
 
 /// Runs `BULK`; `progress` is called several times a second. `None` where there are no namespaces.
-fn run(progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Option<Result<Report, RunError>> {
+fn run(progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>) -> Option<Result<Report, RunError>> {
     if let Err(e) = Namespace::create() {
         forebay_platform::doctor::requirements::skip("netns", &e.to_string());
         return None;
@@ -46,7 +46,7 @@ fn run(progress: &mut dyn FnMut(Progress) -> ControlFlow<Cut>) -> Option<Result<
 }
 
 /// Runs `BULK` and ends it so after a second; how long that took.
-fn ended_after_a_second(cut: Cut) -> Option<(Result<Report, RunError>, Duration)> {
+fn ended_after_a_second(cut: EarlyEnd) -> Option<(Result<Report, RunError>, Duration)> {
     let mut asked = None;
     let outcome = run(&mut |p| {
         if p.now < Time::from_secs(1) {
@@ -63,7 +63,7 @@ fn ended_after_a_second(cut: Cut) -> Option<(Result<Report, RunError>, Duration)
 fn cut_run_keeps_its_results() {
     // Runs are invalid on a machine that is too busy for real time; they are repeated.
     for _ in 0..10 {
-        let Some((outcome, took)) = ended_after_a_second(Cut::Keep) else { return };
+        let Some((outcome, took)) = ended_after_a_second(EarlyEnd::WithReport) else { return };
         assert!(took < Duration::from_secs(60), "the run continued for {took:?}");
         match outcome {
             Ok(report) => {
@@ -83,7 +83,7 @@ fn cut_run_keeps_its_results() {
 
 #[test]
 fn abandoned_run_ends_at_once() {
-    let Some((outcome, took)) = ended_after_a_second(Cut::Abandon) else { return };
+    let Some((outcome, took)) = ended_after_a_second(EarlyEnd::Discard) else { return };
     assert!(matches!(outcome, Err(RunError::Interrupted)), "{outcome:?}");
     assert!(took < Duration::from_secs(60), "the run continued for {took:?}");
 }
@@ -106,7 +106,7 @@ fn failed_device_ends_the_run() {
     let (mut removed, begin) = (false, Instant::now());
     let outcome = run(&mut |_| {
         removed = removed || remove_a_device();
-        if begin.elapsed() < Duration::from_secs(60) { ControlFlow::Continue(()) } else { ControlFlow::Break(Cut::Abandon) }
+        if begin.elapsed() < Duration::from_secs(60) { ControlFlow::Continue(()) } else { ControlFlow::Break(EarlyEnd::Discard) }
     });
     match outcome {
         None => {}

@@ -120,7 +120,7 @@ fn burst_packets_are_delivered_or_dropped() {
         let seen = outside(&mut us);
         (seen, guest.join().expect("no panic").expect("served"))
     });
-    assert_eq!(how.strays, 0, "nothing but the datagrams");
+    assert_eq!(how.unknown_flow_packets, 0, "nothing but the datagrams");
     let of = |what: u8, port: u32| seen.iter().filter(|r| r.what == what && r.port == port).count() as u32;
     assert_eq!(of(what::ARRIVED, 0), BURST, "all leave their host");
     let (delivered, dropped) = (of(what::DELIVERED, 3), of(what::DROPPED, 3));

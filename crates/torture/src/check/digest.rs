@@ -2,7 +2,7 @@
 
 use super::equality::rows;
 use super::observations;
-use super::run::{Ran, run, within_limits};
+use super::run::{RunOutcome, run, within_limits};
 use crate::case::{Case, Kind};
 use crate::scenario::resolve;
 use crate::work::Work;
@@ -33,9 +33,9 @@ pub fn digest(case: &Case) -> Result<Option<Digest>, String> {
     for variant in resolve(&case.text()).map_err(|e| e.render())?.variants {
         let observed = observations::of_everything(&within_limits(&variant.config));
         let report = match run(&observed, Cores::ONE, Kind::Scenarios, &mut digest.work) {
-            Ran::Report(report) if report.packet_hops <= SMALL => report,
-            Ran::Report(_) | Ran::Cut => return Ok(None),
-            Ran::Refused(why) | Ran::Failed(why) => return Err(why),
+            RunOutcome::Report(report) if report.packet_hops <= SMALL => report,
+            RunOutcome::Report(_) | RunOutcome::Cut => return Ok(None),
+            RunOutcome::Refused(why) | RunOutcome::Failed(why) => return Err(why),
         };
         digest.rows = rows(&report).bytes().fold(digest.rows, |hash, byte| mix(hash ^ u64::from(byte)));
     }

@@ -1,6 +1,6 @@
 //! Every message ends, or has a reason not to: the run ended first, and its connection still tries.
 
-use super::run::{Ran, run};
+use super::run::{RunOutcome, run};
 use crate::case::Kind;
 use crate::work::Work;
 use forebay_experiment::Experiment;
@@ -46,17 +46,17 @@ pub(super) fn have_reasons(kind: Kind, config: &Experiment, r: &Report, work: &m
     // Samples of idle time would fill the memory.
     (longer.observe.queue_series, longer.observe.tcp_series) = (Vec::new(), Vec::new());
     match run(&longer, Cores::ONE, kind, work) {
-        Ran::Report(later) => still_try(open, r, &later, (duration, extended)),
-        Ran::Cut => {
+        RunOutcome::Report(later) => check_retransmitting(open, r, &later, (duration, extended)),
+        RunOutcome::Cut => {
             work.unfinished += 1;
             Ok(())
         }
-        Ran::Refused(why) | Ran::Failed(why) => Err(format!("a longer run fails: {why}")),
+        RunOutcome::Refused(why) | RunOutcome::Failed(why) => Err(format!("a longer run fails: {why}")),
     }
 }
 
 /// Checks that connections with unfinished messages have made more attempts in a longer run, or have completed the messages.
-fn still_try(
+fn check_retransmitting(
     open: BTreeMap<u64, [u64; 3]>,
     r: &Report,
     later: &Report,
@@ -74,7 +74,7 @@ fn still_try(
 
 /// Units of work of a workload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Begun {
+struct StartedWork {
     /// Largest number of messages from one host to another.
     messages: u32,
     /// Queries.
@@ -82,8 +82,8 @@ struct Begun {
 }
 
 /// Units of work of each workload in a run.
-fn begun(r: &Report, workloads: usize) -> Vec<Begun> {
-    let mut all = vec![Begun::default(); workloads];
+fn begun(r: &Report, workloads: usize) -> Vec<StartedWork> {
+    let mut all = vec![StartedWork::default(); workloads];
     let mut messages: BTreeMap<_, u32> = BTreeMap::new();
     for f in &r.flows {
         *messages.entry((f.workload, f.src, f.dst)).or_default() += 1;
@@ -100,7 +100,7 @@ fn begun(r: &Report, workloads: usize) -> Vec<Begun> {
 
 /// Lets a workload begin no work after `time`, by which it has begun this much. It begins the same work until then. Without an end, the traffic of the other
 /// connections would reach the limit of transmissions before the longest timeout.
-fn end(kind: &mut WorkloadKind, time: Time, begun: Begun) {
+fn end(kind: &mut WorkloadKind, time: Time, begun: StartedWork) {
     let earlier = |stop: &mut Option<Time>| *stop = Some(stop.map_or(time, |s| s.min(time)));
     // A unit that is begun may have no row yet.
     let at_most = |count: &mut Option<u32>, begun: u32| *count = Some(count.unwrap_or(u32::MAX).min(begun.saturating_add(1)));
@@ -141,14 +141,14 @@ mod tests {
         assert_eq!(open.len(), 1);
         let times = (end, end * 2);
         // Nothing has happened in the longer run.
-        let why = still_try(open.clone(), &report, &report, times).expect_err("no attempts");
+        let why = check_retransmitting(open.clone(), &report, &report, times).expect_err("no attempts");
         assert!(why.starts_with("a connection has stopped trying"), "{why}");
         let mut later = report.clone();
         later.flows[0].segs_sent += 1;
-        assert_eq!(still_try(open.clone(), &report, &later, times), Ok(()));
+        assert_eq!(check_retransmitting(open.clone(), &report, &later, times), Ok(()));
         let mut complete = report.clone();
         complete.flows[0].acked = end.into();
-        assert_eq!(still_try(open, &report, &complete, times), Ok(()));
+        assert_eq!(check_retransmitting(open, &report, &complete, times), Ok(()));
     }
 
     /// A link that is down for ever, beside traffic of 100 Mbps. In 1000 s that would be ten million transmissions.
@@ -197,7 +197,7 @@ think = "1ms"
         let resolved = resolve(BESIDE_TRAFFIC).unwrap_or_else(|e| panic!("{}", e.render()));
         let config = &resolved.variants[0].config;
         let mut work = Work::default();
-        let Ran::Report(report) = run(config, Cores::ONE, Kind::Scenarios, &mut work) else { panic!("no report") };
+        let RunOutcome::Report(report) = run(config, Cores::ONE, Kind::Scenarios, &mut work) else { panic!("no report") };
         let dead = report.flows.iter().find(|f| f.size_bytes == 10_000_000).expect("a message over the failed link");
         assert!(attempts(&report).contains_key(&dead.conn_id), "{dead:?}");
         assert_eq!(have_reasons(Kind::Scenarios, config, &report, &mut work), Ok(()));

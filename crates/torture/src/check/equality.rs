@@ -1,7 +1,7 @@
 //! The same results on any number of threads, with and without observation, and again.
 
 use super::observations;
-use super::run::{Ran, run};
+use super::run::{RunOutcome, run};
 use crate::case::Kind;
 use crate::work::Work;
 use forebay_experiment::Experiment;
@@ -46,23 +46,23 @@ pub(super) fn holds(config: &Experiment, first: &Report, work: &mut Work) -> Res
     for threads in [1, 2, 3] {
         let cores = if threads == 1 { Cores::ONE } else { Cores::exactly(threads) };
         match run(config, cores, Kind::Scenarios, work) {
-            Ran::Report(r) => {
+            RunOutcome::Report(r) => {
                 let what = if threads == 1 { "in a second run".to_owned() } else { format!("on {threads} threads") };
                 compare(&what, rows(&r), &expected)?;
             }
             // Two threads may take longer.
-            Ran::Cut => {}
-            Ran::Refused(why) | Ran::Failed(why) => return Err(format!("{threads} threads fail: {why}")),
+            RunOutcome::Cut => {}
+            RunOutcome::Refused(why) | RunOutcome::Failed(why) => return Err(format!("{threads} threads fail: {why}")),
         }
     }
     let observed = observations::of_everything(config);
     match run(&observed, Cores::ONE, Kind::Scenarios, work) {
-        Ran::Report(r) => {
+        RunOutcome::Report(r) => {
             compare("with observation", unobserved(&r), &unobserved(first))?;
             observations::hold(config, &r)?;
         }
-        Ran::Cut => {}
-        Ran::Refused(why) | Ran::Failed(why) => return Err(format!("observation fails: {why}")),
+        RunOutcome::Cut => {}
+        RunOutcome::Refused(why) | RunOutcome::Failed(why) => return Err(format!("observation fails: {why}")),
     }
     #[cfg(debug_assertions)]
     if let Ok(checked) = config.check() {

@@ -21,7 +21,7 @@ use crate::stop::Stop;
 use crate::work::Work;
 use forebay_experiment::Experiment;
 use forebay_sim::run::Cores;
-use run::{Ran, run};
+use run::{RunOutcome, run};
 
 /// Outcome of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +77,10 @@ fn whole(case: &Case, work: &mut Work) -> Result<(), Stop> {
 
 fn experiment(kind: Kind, config: &Experiment, work: &mut Work) -> Result<(), Stop> {
     let report = match run(config, Cores::ONE, kind, work) {
-        Ran::Report(report) => *report,
-        Ran::Cut => return Err(Stop::Cut),
-        Ran::Refused(why) => return Err(Stop::Refused(why)),
-        Ran::Failed(why) => return Err(Stop::Failed(why)),
+        RunOutcome::Report(report) => *report,
+        RunOutcome::Cut => return Err(Stop::Cut),
+        RunOutcome::Refused(why) => return Err(Stop::Refused(why)),
+        RunOutcome::Failed(why) => return Err(Stop::Failed(why)),
     };
     work.connections += report.flows.iter().map(|f| f.conn_id + 1).max().unwrap_or(0);
     invariants::hold(config, &report).map_err(Stop::Failed)?;

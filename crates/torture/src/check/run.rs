@@ -3,7 +3,7 @@
 use crate::case::Kind;
 use crate::work::Work;
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_sim::run::{Cores, run_seeded};
 use forebay_types::Time;
 use std::ops::ControlFlow;
@@ -35,7 +35,7 @@ pub(super) fn within_limits(config: &Experiment) -> Experiment {
 }
 
 /// Outcome of a run.
-pub(super) enum Ran {
+pub(super) enum RunOutcome {
     Report(Box<Report>),
     /// It reached a limit.
     Cut,
@@ -44,10 +44,10 @@ pub(super) enum Ran {
 }
 
 /// Runs `config` on `cores`.
-pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work) -> Ran {
+pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work) -> RunOutcome {
     let checked = match config.check() {
         Ok(checked) => checked,
-        Err(why) => return Ran::Refused(why.to_string()),
+        Err(why) => return RunOutcome::Refused(why.to_string()),
     };
     let most = if kind == Kind::Crowds { MOST_HOPS_OF_CROWDS } else { MOST_HOPS };
     let begin = Instant::now();
@@ -55,20 +55,20 @@ pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work
     let mut progress = |p: Progress| {
         if p.now < clock {
             fault = Some(format!("time goes back: from {clock} to {}", p.now));
-            return ControlFlow::Break(Cut::Abandon);
+            return ControlFlow::Break(EarlyEnd::Discard);
         }
         still = if p.now > clock { 0 } else { still + 1 };
         clock = p.now;
         if still > LONGEST_MOMENT {
             fault = Some(format!("time stands still: at {clock}, {} transmissions so far", p.packet_hops));
-            return ControlFlow::Break(Cut::Abandon);
+            return ControlFlow::Break(EarlyEnd::Discard);
         }
         let over = p.packet_hops > most || p.to_report > MOST_ROWS || (begin.elapsed() > LONGEST && still < LONGEST_MOMENT / 4);
-        if over { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) }
+        if over { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) }
     };
     let outcome = run_seeded(checked, config.seed, cores, &mut progress);
     if let Some(fault) = fault {
-        return Ran::Failed(fault);
+        return RunOutcome::Failed(fault);
     }
     work.runs += 1;
     match outcome {
@@ -76,11 +76,11 @@ pub(super) fn run(config: &Experiment, cores: Cores, kind: Kind, work: &mut Work
             work.transmissions += report.packet_hops;
             // Progress is reported at times that differ from run to run: a fast run can end before its first report.
             if report.packet_hops > most {
-                return Ran::Cut;
+                return RunOutcome::Cut;
             }
-            Ran::Report(Box::new(report))
+            RunOutcome::Report(Box::new(report))
         }
-        Err(RunError::Interrupted) => Ran::Cut,
-        Err(e) => Ran::Refused(e.to_string()),
+        Err(RunError::Interrupted) => RunOutcome::Cut,
+        Err(e) => RunOutcome::Refused(e.to_string()),
     }
 }

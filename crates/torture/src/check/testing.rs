@@ -1,6 +1,6 @@
 //! The run whose counters tests change.
 
-use super::run::{Ran, run};
+use super::run::{RunOutcome, run};
 use crate::case::Kind;
 use crate::scenario::resolve;
 use crate::work::Work;
@@ -40,8 +40,8 @@ fn of(text: &str) -> (Experiment, Report) {
     let resolved = resolve(text).expect("a legal scenario");
     let config = resolved.variants[0].config.clone();
     match run(&config, Cores::ONE, Kind::Scenarios, &mut Work::default()) {
-        Ran::Report(report) => (config, *report),
-        Ran::Cut => panic!("the run is cut"),
-        Ran::Refused(why) | Ran::Failed(why) => panic!("{why}"),
+        RunOutcome::Report(report) => (config, *report),
+        RunOutcome::Cut => panic!("the run is cut"),
+        RunOutcome::Refused(why) | RunOutcome::Failed(why) => panic!("{why}"),
     }
 }

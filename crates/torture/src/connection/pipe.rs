@@ -163,7 +163,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
         let (forward, back) = addresses(isn);
         let (mut sender, receiver) = (Sender::new(&c, forward, None), Receiver::new(&c, back));
         if c.cc.hooks().path() {
-            sender.enter_path(path());
+            sender.set_path(path());
         }
         Pipe {
             shims: Shims::of(&c),

@@ -39,7 +39,7 @@ pub(crate) struct Kernel {
     /// Timestamps of the endpoint: in ns as [`Sent`] has them, and the kernel's own.
     stamps: Vec<(u32, u32)>,
     /// Non-blocking sockets.
-    impatient: Vec<i64>,
+    nonblocking: Vec<i64>,
     /// Congestion control of new sockets.
     cc: &'static str,
     /// The socket that connects, or was accepted.
@@ -60,7 +60,7 @@ impl Kernel {
             isn: None,
             sent: VecDeque::new(),
             stamps: Vec::new(),
-            impatient: Vec::new(),
+            nonblocking: Vec::new(),
             cc: settings.cc(),
             socket: None,
         })
@@ -178,11 +178,11 @@ impl Endpoint for Kernel {
                 }
                 _ => -options::EAGAIN,
             },
-            "fcntl" if word(call, 1) == "F_GETFL" => 2 + if self.impatient.contains(&named) { 0x800 } else { 0 },
+            "fcntl" if word(call, 1) == "F_GETFL" => 2 + if self.nonblocking.contains(&named) { 0x800 } else { 0 },
             "fcntl" => {
-                self.impatient.retain(|f| *f != named);
+                self.nonblocking.retain(|f| *f != named);
                 if word(call, 2).contains("O_NONBLOCK") {
-                    self.impatient.push(named);
+                    self.nonblocking.push(named);
                 }
                 0
             }
@@ -198,7 +198,7 @@ impl Endpoint for Kernel {
             name => return Err(format!("the call {name}")),
         };
         let waits = [-options::EAGAIN, -options::EINPROGRESS, -options::EALREADY].contains(&result);
-        if waits && !self.impatient.contains(&named) {
+        if waits && !self.nonblocking.contains(&named) {
             return Ok(Returned::Waits);
         }
         Ok(if result < 0 { Returned::Value(-1, Some(options::error(-result))) } else { Returned::Value(result, None) })

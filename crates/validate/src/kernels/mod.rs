@@ -11,7 +11,7 @@ pub use suite::suite;
 
 use crate::{Observation, Outcome, RunOptions, Stack, as_linux, difference, watch_text};
 use forebay_experiment::Experiment;
-use forebay_experiment::report::{Cut, Progress, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Progress, Report, RunError};
 use forebay_kernel::c_source::{ItemKind, Parsed, Place, Sources, User};
 use forebay_linux::states::{self, SocketState};
 use forebay_runner::trace_diff::{Alignment, align, time_of};
@@ -372,7 +372,7 @@ fn recorded(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Report, Vec<SocketState>), RunError> {
     let checked = config.check().map_err(|e| RunError::World(e.to_string()))?;
-    let watch = &mut |_: Progress| if interrupted() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let watch = &mut |_: Progress| if interrupted() { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) };
     states::run(&kernel.name, &checked, config.seed, watch)
 }
 

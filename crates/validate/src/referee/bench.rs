@@ -2,7 +2,7 @@
 
 use crate::referee::network::{Case, alone};
 use crate::referee::picture::{Picture, picture, sampled};
-use forebay_experiment::report::{Cut, Report, RunError};
+use forebay_experiment::report::{EarlyEnd, Report, RunError};
 use forebay_experiment::rows::PortRow;
 use forebay_experiment::worlds::Worlds;
 use forebay_runner::{Job, simulate};
@@ -186,7 +186,7 @@ impl<'a> Shared<'a> {
         let Some(variant) = resolved.variants.first() else {
             return Err(RefereeError::Run(name.to_owned(), "has no variant".into()));
         };
-        let watch = || if self.stop.load(Relaxed) { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+        let watch = || if self.stop.load(Relaxed) { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) };
         let job = Job::new(0, 0, variant.config.seed);
         let pictures = self.request.pictures;
         let config = if pictures { sampled(variant) } else { variant.config.clone() };

@@ -1,7 +1,7 @@
 //! qlog of a row: its first scenario runs again, with the packets of the first connection captured at the sender.
 
 use crate::referee::bench::{RefereeError, Request, name_of};
-use forebay_experiment::report::{Cut, RunError};
+use forebay_experiment::report::{EarlyEnd, RunError};
 use forebay_experiment::rows::TcpRow;
 use forebay_runner::{Job, capture_flow, simulate};
 use forebay_store::capture::qlog::{Dialect, Log};
@@ -25,7 +25,7 @@ pub fn qlog(request: &Request, text: &str, stop: &AtomicBool) -> Result<Option<V
     };
     let resolved = request.resolve(text).map_err(|e| RefereeError::Scenario(name.to_owned(), e))?;
     let Some(variant) = resolved.variants.first() else { return Err(failed(&"has no variant")) };
-    let watch = || if stop.load(Relaxed) { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let watch = || if stop.load(Relaxed) { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) };
     let job = || Job::new(0, 0, variant.config.seed);
     let first = simulate(resolved.world, &variant.label, 0, &variant.config, &job(), None, &watch).map_err(run_error)?;
     let Some(flow) = first.report.flows.iter().find(|f| f.conn_id == FIRST) else { return Ok(None) };

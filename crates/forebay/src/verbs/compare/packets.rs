@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data};
 use crate::terminal::style::{self, BOLD, DIM, NAME, paint};
-use forebay_experiment::report::{Cut, Report};
+use forebay_experiment::report::{EarlyEnd, Report};
 use forebay_experiment::rows::{PacketRow, TcpRow};
 use forebay_runner::trace_diff::{Alignment, Divergence, align, time_of};
 use forebay_scenario::Resolved;
@@ -66,7 +66,7 @@ fn recorded(configuration: &Configuration, resolved: &Resolved, v: usize) -> Res
     // Connections have numbers from 0; those beyond the last are not there.
     config.observe.tcp_series = (0..1_000).map(|conn| (conn, Time::ZERO)).collect();
     let checked = config.check().map_err(|e| Failure::Engine(e.to_string()))?;
-    let watch = &mut |_| if interrupt::requested() { ControlFlow::Break(Cut::Abandon) } else { ControlFlow::Continue(()) };
+    let watch = &mut |_| if interrupt::requested() { ControlFlow::Break(EarlyEnd::Discard) } else { ControlFlow::Continue(()) };
     Ok(resolved.world.run(checked, config.seed, watch)?)
 }
 

@@ -105,7 +105,7 @@ impl Direction {
     }
 
     /// True if this packet of the direction has a SYN, data or a FIN that none before had.
-    pub(super) fn is_news(&self, s: &Segment) -> bool {
+    pub(super) fn has_new_data(&self, s: &Segment) -> bool {
         if s.flags.syn() {
             return self.syn.is_none_or(|(seq, _)| seq != s.seq);
         }
@@ -114,7 +114,7 @@ impl Direction {
     }
 
     /// True if this packet of the other end acknowledges data of the direction for the first time.
-    pub(super) fn is_acknowledged_anew(&self, s: &Segment) -> bool {
+    pub(super) fn acknowledges_new_data(&self, s: &Segment) -> bool {
         self.sequence.is_known() && self.sequence.extend(s.ack) > self.sequence.una()
     }
 

@@ -146,8 +146,8 @@ impl Connection {
             return false;
         }
         let resets = s.flags.rst() && !self.reset;
-        let acknowledges = s.flags.ack() && self.directions[1 - from].is_acknowledged_anew(s);
-        let has_news = resets || acknowledges || self.directions[from].is_news(s);
+        let acknowledges = s.flags.ack() && self.directions[1 - from].acknowledges_new_data(s);
+        let has_news = resets || acknowledges || self.directions[from].has_new_data(s);
         if has_news {
             self.interfaces[from] = Some(interface);
         }

@@ -12,8 +12,8 @@ mod tests;
 use super::rate_sample::{DeliveryRate, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
-    Window,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, RecoveryKind, Reduction,
+    Threshold, Window,
 };
 use forebay_experiment::cc_state::CcState;
 use forebay_experiment::transport::Ecn;
@@ -84,7 +84,7 @@ pub struct Bbr {
     cycle_stamp: Time,
     cycle_index: usize,
     /// Recovery in progress at the last ACK.
-    before: Repair,
+    before: RecoveryKind,
     packet_conservation: bool,
     idle_restart: bool,
     pacing_gain: u64,
@@ -125,7 +125,7 @@ impl Bbr {
             round_start: false,
             cycle_stamp: Time::ZERO,
             cycle_index: 0,
-            before: Repair::None,
+            before: RecoveryKind::None,
             packet_conservation: false,
             idle_restart: false,
             pacing_gain: HIGH_GAIN,
@@ -204,7 +204,7 @@ impl Bbr {
     /// `bbr_save_cwnd`.
     fn save_cwnd(&mut self, w: &Window) {
         let cwnd = w.cwnd as u64;
-        let good = self.before == Repair::None && self.mode != Mode::ProbeRtt;
+        let good = self.before == RecoveryKind::None && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
@@ -212,11 +212,11 @@ impl Bbr {
     fn recover_or_restore(&mut self, cwnd: u64, ack: &Ack, o: &Outcome) -> (u64, bool) {
         let (acked, in_flight) = (u64::from(o.segments), u64::from(o.in_flight));
         let mut cwnd = cwnd.saturating_sub(u64::from(ack.lost)).max(1);
-        if o.repair == Repair::Recovery && self.before != Repair::Recovery {
+        if o.repair == RecoveryKind::Recovery && self.before != RecoveryKind::Recovery {
             self.packet_conservation = true;
             self.round_end = self.rate.delivered();
             cwnd = in_flight + acked;
-        } else if self.before != Repair::None && o.repair == Repair::None {
+        } else if self.before != RecoveryKind::None && o.repair == RecoveryKind::None {
             cwnd = cwnd.max(self.prior_cwnd);
             self.packet_conservation = false;
         }
@@ -319,7 +319,7 @@ impl CongestionControl for Bbr {
             }
             // bbr_set_state
             Event::Timeout { .. } => {
-                self.before = Repair::Timeout;
+                self.before = RecoveryKind::Timeout;
                 self.full_bw = 0;
                 self.round_start = true;
                 self.sample_policer(1, false);

@@ -129,17 +129,17 @@ fn recovery_restores_the_window() {
     l.run(LINE_RTT * 20, |_| {});
     let cwnd = l.w.cwnd;
     l.cc.ssthresh(&l.w, Reduction { trigger: Trigger::Loss, from: cwnd, in_flight: 0 });
-    l.repair = Repair::Recovery;
+    l.repair = RecoveryKind::Recovery;
     let in_flight = l.in_flight() / 1000;
-    while l.cc.before == Repair::None {
+    while l.cc.before == RecoveryKind::None {
         l.step();
     }
     assert!(l.cc.packet_conservation);
     assert!((l.w.cwnd - in_flight as f64).abs() <= 2.0, "{} of {in_flight} under way", l.w.cwnd);
     l.run(LINE_RTT * 3, |_| {});
     assert!(!l.cc.packet_conservation, "one round only");
-    l.repair = Repair::None;
-    while l.cc.before != Repair::None {
+    l.repair = RecoveryKind::None;
+    while l.cc.before != RecoveryKind::None {
         l.step();
     }
     assert!(l.w.cwnd >= cwnd.min(l.cc.quantized(l.cc.bdp(l.cc.bw.get(), CWND_GAIN)) as f64), "{} after {cwnd}", l.w.cwnd);

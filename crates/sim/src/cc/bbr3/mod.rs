@@ -15,8 +15,8 @@ mod tests;
 use super::rate_sample::{DeliveryRate, RateSample, Sent};
 use super::windowed_max::WindowedMax;
 use super::{
-    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, Reduction, Repair, Threshold,
-    Trigger, Window,
+    Ack, Arrival, CcConfig, CcEntry, CongestionControl, Departure, Event, Loss, Outcome, Path, RecoveryKind, Reduction,
+    Threshold, Trigger, Window,
 };
 use cycle::Cycle;
 use forebay_experiment::cc_state::CcState;
@@ -88,7 +88,7 @@ struct Rs {
     newly_acked: u64,
     in_flight: u64,
     window_limited: bool,
-    repair: Repair,
+    repair: RecoveryKind,
     rtt: Option<Time>,
 }
 
@@ -132,7 +132,7 @@ pub struct Bbr3 {
     extra_acked_delivered: u64,
     prior_cwnd: u64,
     /// Recovery in progress after the last ACK.
-    repair: Repair,
+    repair: RecoveryKind,
     pipe: FullPipe,
     cycle: Cycle,
     losses: LossRound,
@@ -164,7 +164,7 @@ impl Bbr3 {
             extra_acked_start: Time::ZERO,
             extra_acked_delivered: 0,
             prior_cwnd: 0,
-            repair: Repair::None,
+            repair: RecoveryKind::None,
             pipe: FullPipe::default(),
             cycle: Cycle::default(),
             losses: LossRound::default(),
@@ -197,7 +197,7 @@ impl Bbr3 {
 
     /// SaveCwnd.
     fn save_cwnd(&mut self, cwnd: u64) {
-        let good = self.repair == Repair::None && self.state != State::ProbeRtt;
+        let good = self.repair == RecoveryKind::None && self.state != State::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
@@ -234,7 +234,7 @@ impl Bbr3 {
         self.take_mss(u64::from(ack.mss));
         self.max_pacing = o.max_pacing_rate.0 / 8;
         self.cwnd = (w.cwnd * f64::from(ack.mss)) as u64;
-        if self.repair != Repair::None && o.repair == Repair::None {
+        if self.repair != RecoveryKind::None && o.repair == RecoveryKind::None {
             // Section "Modulating cwnd in Loss Recovery": recovery has ended.
             self.restore_cwnd();
         }
@@ -359,7 +359,7 @@ impl CongestionControl for Bbr3 {
                     w.cwnd = w.cwnd.max(self.cwnd as f64 / self.mss as f64);
                 }
             }
-            Event::Timeout { .. } => self.repair = Repair::Timeout,
+            Event::Timeout { .. } => self.repair = RecoveryKind::Timeout,
             Event::TxStart { .. } | Event::Recovery | Event::Counted { .. } | Event::Restart | Event::Complete => {}
         }
     }

@@ -1,7 +1,7 @@
 //! STARTUP and DRAIN, and the estimate that the pipe is full (sections "Startup" and "Drain").
 
 use super::{Bbr3, Rs, State};
-use crate::cc::Repair;
+use crate::cc::RecoveryKind;
 
 /// Rounds without growth by a quarter.
 const FULL_ROUNDS: u32 = 3;
@@ -65,8 +65,8 @@ impl Bbr3 {
     /// CheckStartupHighLoss (section "Exiting Startup Based on Packet Loss").
     fn check_startup_loss(&mut self, rs: &Rs) {
         self.pipe.recovery_start = match rs.repair {
-            Repair::Recovery => Some(self.pipe.recovery_start.unwrap_or(self.round_count)),
-            Repair::None | Repair::Timeout => None,
+            RecoveryKind::Recovery => Some(self.pipe.recovery_start.unwrap_or(self.round_count)),
+            RecoveryKind::None | RecoveryKind::Timeout => None,
         };
         let ranges = self.losses.ranges;
         if self.losses.round_start {

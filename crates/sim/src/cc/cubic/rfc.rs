@@ -31,7 +31,7 @@ struct Curve {
 
 impl Curve {
     /// Excludes a `pause` until `now` from the time of the curve.
-    fn stand_still(&mut self, now: Time, pause: Time) {
+    fn exclude_pause(&mut self, now: Time, pause: Time) {
         self.epoch = self.epoch.map(|epoch| (epoch + pause).min(now));
     }
 }
@@ -70,7 +70,7 @@ impl Cubic {
             return;
         }
         if let Some(since) = self.unused.replace(ack.now) {
-            self.curve.stand_still(ack.now, ack.now - since);
+            self.curve.exclude_pause(ack.now, ack.now - since);
         }
     }
 
@@ -142,7 +142,7 @@ impl Cubic {
             // Section 5.8: the curve must not advance while the application is idle.
             Event::TxStart { now, idle } => {
                 let counted = self.unused.as_mut().map_or(Time::ZERO, |unused| std::mem::replace(unused, now));
-                s.stand_still(now, idle.min(now - counted));
+                s.exclude_pause(now, idle.min(now - counted));
             }
             // Section 4.8: after a timeout the first congestion avoidance has its plateau at the window where it starts.
             Event::Timeout { .. } => {

@@ -66,7 +66,7 @@ impl FixedPoint {
     }
 
     /// Returns true if `pause` is longer than the smoothed RTT.
-    pub(super) fn is_outlasted_by(&self, pause: Time) -> bool {
+    pub(super) fn is_shorter_than(&self, pause: Time) -> bool {
         self.smooth > 0 && pause.as_us() << 4 > self.smooth
     }
 

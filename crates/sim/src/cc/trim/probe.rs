@@ -124,7 +124,7 @@ impl Trim {
         let Some(last_tx) = at.last_tx else { return false };
         let pause = at.now.saturating_sub(last_tx.max(self.episode.resumed));
         let long = match &self.fixed_point {
-            Some(fixed_point) => fixed_point.is_outlasted_by(pause),
+            Some(fixed_point) => fixed_point.is_shorter_than(pause),
             None => self.smooth.is_some_and(|smooth| pause.0 as f64 > smooth),
         };
         long && (self.c.gap_in_flight || at.flight == 0)

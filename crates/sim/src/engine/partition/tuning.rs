@@ -17,7 +17,7 @@ const MAX_PAUSE: u64 = 64;
 
 /// Some windows with the same choice.
 #[derive(Default)]
-struct Turn {
+struct WindowBatch {
     windows: usize,
     /// Nanoseconds that they took.
     total_nanos: u64,
@@ -25,7 +25,7 @@ struct Turn {
     nanos_per_node: Vec<f64>,
 }
 
-impl Turn {
+impl WindowBatch {
     /// Adds a window that took `nanos` and ran `nodes` nodes. Returns true if the turn is over.
     fn note(&mut self, nanos: u64, nodes: u64) -> bool {
         if self.windows >= WARM_UP || self.total_nanos >= TURN_NANOS {
@@ -50,7 +50,7 @@ pub(in crate::engine) struct ThreadTuning {
     /// True if all threads were faster at the last measurement.
     together: bool,
     /// Turns of the current trial: the current choice, the other one, and the current one again, so that a growing or shrinking load favors neither.
-    turns: [Turn; 3],
+    turns: [WindowBatch; 3],
     turn: usize,
     /// Nanoseconds until the next trial.
     pause: u64,

@@ -156,7 +156,7 @@ impl SimState {
         let (s, sender) = self.connections.with_sender(slot);
         let c = &self.tcp[sender.group()];
         let rng = RngStream::CongestionControl.stream(self.seed, &[s.conn_id]);
-        sender.enter_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
+        sender.set_path(empty_path(&self.network, self.fabric.fib(), s.src, s.dst, (s.hash, back), c, rng));
     }
 
     /// Retires the sender of `conn` at host `node`, which has finished. Its receiver, at another host, lives until the end of the window: a

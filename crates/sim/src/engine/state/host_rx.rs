@@ -66,7 +66,7 @@ impl SimState {
         if W::SHIM {
             sender.on_packet(c, now, p, extra, &mut out);
         } else {
-            sender.on_packet_with_scoreboard(c, now, p, extra, &mut out);
+            sender.on_packet_unless_plain(c, now, p, extra, &mut out);
         }
         drop(out);
         W::set_shim_timers(self, at, now);
@@ -209,7 +209,7 @@ impl SimState {
             self.arm_receiver(conn, node, entry);
         }
         // Processes take their messages in the order in which they were woken.
-        if delivered && !self.partition.woken.is_about_to_read(conn) {
+        if delivered && !self.partition.woken.has_pending_read(conn) {
             self.message_delivered(conn, now);
         }
     }

@@ -157,7 +157,7 @@ impl SimState {
         if sender.needs_timer_entry() {
             sender.set_armed(sender.timer_due());
             let (due, generation) = (sender.timer_due(), sender.generation());
-            let order = match sender.put_off() {
+            let order = match sender.waits_for_wheel_slot() {
                 true => {
                     let (level, count) = sender.wheel_order();
                     TimerOrder::Slot(level, count)
@@ -205,7 +205,7 @@ impl SimState {
     }
 
     /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.
-    pub(super) fn known_to_arrive(&self, conn: ConnSlot) -> u64 {
+    pub(super) fn confirmed_bytes(&self, conn: ConnSlot) -> u64 {
         if self.connections.get(conn).datagrams {
             return self.received(conn).in_order;
         }

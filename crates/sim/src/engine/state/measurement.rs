@@ -3,7 +3,7 @@
 use super::SimState;
 use crate::engine::connection::ReceivedRanges;
 use forebay_experiment::Experiment;
-use forebay_experiment::decisions::{Delivered, PortSoFar};
+use forebay_experiment::decisions::{Delivered, PortSnapshot};
 use forebay_experiment::deliveries::Deliveries;
 use forebay_types::{GroupId, IndexVec, PortId, Time};
 
@@ -61,10 +61,10 @@ impl SimState {
     }
 
     /// These ports at `now`, between two windows.
-    pub(in crate::engine) fn ports_so_far(&self, ports: &[PortId], now: Time) -> Vec<PortSoFar> {
+    pub(in crate::engine) fn ports_so_far(&self, ports: &[PortId], now: Time) -> Vec<PortSnapshot> {
         let one = |id: &PortId| {
             let port = &self.fabric.ports[*id];
-            PortSoFar { queue: port.queue_integral(now), sent_bytes: port.stats().sent_bytes }
+            PortSnapshot { queue: port.queue_integral(now), sent_bytes: port.stats().sent_bytes }
         };
         ports.iter().map(one).collect()
     }

@@ -58,7 +58,7 @@ impl SimState {
 
     /// Records the oldest message of `conn`, which is not acknowledged at the end of the run.
     pub(super) fn record_unfinished_message(&mut self, conn: ConnSlot) {
-        let known = self.known_to_arrive(conn);
+        let known = self.confirmed_bytes(conn);
         let held = if self.measurement.active { self.received(conn) } else { ReceivedRanges::default() };
         if let Some((row, Some(first))) = self.record_row(conn, None, known, &held) {
             self.complete_row(conn, row, first);

@@ -40,7 +40,7 @@ impl SimState {
             TimeoutKind::Tail
         } else if after.rtos > before.rtos {
             TimeoutKind::Other
-        } else if reordering && !self.connections.sender(conn).put_off() {
+        } else if reordering && !self.connections.sender(conn).waits_for_wheel_slot() {
             TimeoutKind::Reordering
         } else {
             return;

@@ -252,7 +252,7 @@ impl SimState {
             let option = Extra::Carried(*ack);
             let option = c.ecn.is_accurate().then_some(&option);
             let ack = ack.as_packet(reverse, now);
-            let news = !sender.knows_ack(&ack);
+            let news = !sender.repeats_last_ack(&ack);
             if !accepts && (news || sender.sees_all_acks()) {
                 if ack_wire.held.as_ref().is_some_and(|held| held.0.ack_number() != receiver.ack_number()) {
                     // DCTCP's ACK of the segments before this one.

@@ -86,7 +86,7 @@ impl EcnFeedback {
 
     /// Returns true if the ACK `p` reports a mark.
     #[inline(always)]
-    pub(in crate::tcp) fn has_news(self, p: &Packet) -> bool {
+    pub(in crate::tcp) fn reports_mark(self, p: &Packet) -> bool {
         match self.is_accurate() {
             true => self.minimum(p) > 0,
             false => self.is_on() && p.has(flag::ECE),
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn news_depends_on_the_feedback() {
-        assert!(EcnFeedback::ECE.has_news(&packet(flag::ECE, 0)) && !EcnFeedback::ECE.has_news(&packet(0, 0)));
-        assert!(!EcnFeedback::NONE.has_news(&packet(flag::ECE, 0)));
+        assert!(EcnFeedback::ECE.reports_mark(&packet(flag::ECE, 0)) && !EcnFeedback::ECE.reports_mark(&packet(0, 0)));
+        assert!(!EcnFeedback::NONE.reports_mark(&packet(flag::ECE, 0)));
         // The counter of a sender with Accurate ECN uses the bits of ECE and CWR.
         assert!(
-            EcnFeedback::ACCURATE.has_news(&packet(0, INITIAL_CEP + 1))
-                && !EcnFeedback::ACCURATE.has_news(&packet(0, INITIAL_CEP))
+            EcnFeedback::ACCURATE.reports_mark(&packet(0, INITIAL_CEP + 1))
+                && !EcnFeedback::ACCURATE.reports_mark(&packet(0, INITIAL_CEP))
         );
     }
 

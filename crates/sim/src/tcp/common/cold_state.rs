@@ -21,7 +21,7 @@ pub(crate) struct ColdState {
     /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
     pub(in crate::tcp) held_due: TimeOrNever,
     /// Expiry of the running timer, if it was moved to a slot of the timer wheel.
-    pub(in crate::tcp) put_off: TimeOrNever,
+    pub(in crate::tcp) wheel_expiry: TimeOrNever,
     /// Number of retransmissions of the connection.
     pub(crate) retransmitted: u64,
     /// Round trip of earlier connections on the path, if any, in stacks that use it.
@@ -66,7 +66,7 @@ impl ColdState {
         limited: 0,
         timed_out: u64::MAX,
         held_due: TimeOrNever::NEVER,
-        put_off: TimeOrNever::NEVER,
+        wheel_expiry: TimeOrNever::NEVER,
         retransmitted: 0,
         remembered: TimeOrNever::NEVER,
         begin: 0,

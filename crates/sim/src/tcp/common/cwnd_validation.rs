@@ -6,10 +6,10 @@ pub struct CwndUsage {
     /// End of the flight.
     pub(in crate::tcp) end: u64,
     /// Largest number of segments outstanding in the flight (`max_packets_out`).
-    pub(in crate::tcp) most_out: u32,
+    pub(in crate::tcp) max_packets_out: u32,
 }
 
 impl CwndUsage {
     /// Nothing has been sent.
-    pub(in crate::tcp) const NONE: CwndUsage = CwndUsage { end: 0, most_out: 0 };
+    pub(in crate::tcp) const NONE: CwndUsage = CwndUsage { end: 0, max_packets_out: 0 };
 }

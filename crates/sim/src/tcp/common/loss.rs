@@ -107,7 +107,7 @@ impl LossState {
         let as_new = |s: &mut Box<SackState>| {
             s.board.is_clear() && s.episode.made().is_none() && s.reordering == LossState::initial_reordering(c)
         };
-        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_usual(snd_una)) {
+        if let Some(s) = self.sack.take_if(|s| as_new(s) && s.rack.is_initial(snd_una)) {
             self.rack_rtt = s.rack.rtt;
         }
     }

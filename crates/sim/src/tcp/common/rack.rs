@@ -60,10 +60,10 @@ pub struct Rack {
 
 impl Rack {
     /// Returns true if the state equals that of a new sender for which everything up to `snd_una` is acknowledged, except for the RTT.
-    pub(in crate::tcp) fn is_usual(&self, snd_una: u64) -> bool {
+    pub(in crate::tcp) fn is_initial(&self, snd_una: u64) -> bool {
         debug_assert!(self.fack == snd_una, "all has been delivered");
-        let unusual = self.reordering_seen || self.probe_end.is_some();
-        !unusual && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
+        let busy = self.reordering_seen || self.probe_end.is_some();
+        !busy && self.pending == Pending::Nothing && self.far | self.extra | self.persist | self.duplicates == 0
     }
 
     /// Restores the state of a sender for which everything up to `snd_una` is acknowledged. The time of the last delivery is lost, but all later

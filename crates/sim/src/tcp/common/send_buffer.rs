@@ -113,7 +113,7 @@ impl SendBuffer {
     }
 
     /// Returns true if it equals a new one, when all is acknowledged and the window of the receiver is `window`.
-    pub(in crate::tcp) fn is_as_new(&self, window: u64) -> bool {
+    pub(in crate::tcp) fn is_initial(&self, window: u64) -> bool {
         self.first == u64::MAX && !self.grown && self.pushed == self.taken as u32 && u64::from(self.window) <= window
     }
 

@@ -179,7 +179,7 @@ impl SendStream {
 
     /// Takes an ACK, also of data that is to be sent again.
     #[inline(always)]
-    pub(in crate::tcp) fn acknowledge_any(&mut self, ack: u64) {
+    pub(in crate::tcp) fn advance_una(&mut self, ack: u64) {
         self.snd_una = ack;
         self.snd_nxt = self.snd_nxt.max(ack);
     }

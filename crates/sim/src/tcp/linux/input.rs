@@ -41,8 +41,8 @@ impl Sender {
         let overtaken = number < self.stream.snd_una();
         let flight_before = self.stream.snd_nxt() - self.stream.snd_una() + ack.acked;
         // tcp_ack: an ACK that was overtaken, or that comes when nothing is outstanding, changes the window only by an undo.
-        let steers = !(overtaken || flight_before == 0);
-        let was = self.loss.ca_state();
+        let updates_window = !(overtaken || flight_before == 0);
+        let prior_state = self.loss.ca_state();
         let (marked, prior_in_flight) = (s.board.marked, s.board.in_network());
         let reordered = s.rack.reordering_seen();
         let mut info = self.update_scoreboard(c, &mut s, ack, blocks.map(|blocks| (blocks, number)));
@@ -56,7 +56,7 @@ impl Sender {
             s.dsack_seen(c, &mut info, ack, reordered);
         }
         // tcp_ack_is_dubious: any other ACK leaves the state open.
-        let dubious = was != CaState::Open || ack.ece || info.sacked || info.dsack || ack.acked == 0;
+        let dubious = prior_state != CaState::Open || ack.ece || info.sacked || info.dsack || ack.acked == 0;
         let spurious = self.dsacks_allow_undo(&mut s, ack, dubious);
         if !overtaken && let Some(sent) = info.newest {
             s.rack.widen(self.stamp(c, ack.now), sent);
@@ -91,7 +91,7 @@ impl Sender {
             self.leave_episode(c);
         }
         self.count_dupacks(ack, &info);
-        if self.cc.wants_new_acks() && steers {
+        if self.cc.wants_new_acks() && updates_window {
             // tcp_clean_rtx_queue: with every ACK, before the state changes.
             self.pkts_acked(ack);
         }
@@ -103,20 +103,21 @@ impl Sender {
         self.report_lost(ack, marked);
         let progress = ack.acked > 0 && self.pipe() == in_network;
         // tcp_may_raise_cwnd: where packets are far out of order, SACKs alone make the window grow.
-        let raises = steers && (ack.acked > 0 || (info.sacked && self.loss.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
+        let may_raise_cwnd =
+            updates_window && (ack.acked > 0 || (info.sacked && self.loss.sack.as_ref().is_some_and(|s| s.rack.far > 0)));
         // tcp_fastretrans_alert: after an undo of a recovery, marks are ignored (tcp_try_undo_partial returns, and in tcp_try_to_open the state is
         // not yet another one for tcp_enter_cwr).
         let ignores_marks = partial && undone;
-        self.fastretrans_alert(c, ack, losses, (dubious, ignores_marks, raises), out);
+        self.fastretrans_alert(c, ack, losses, (dubious, ignores_marks, may_raise_cwnd), out);
         self.clear_retrans_stamp();
         if restarts && self.uses_linux_timers(c) {
             self.restart_timer(c, ack.now);
         }
         // tcp_cong_control.
-        if steers && self.cc.hooks().control() {
+        if updates_window && self.cc.hooks().control() {
             let duplicates = if info.dsack && info.dsack_plausible { info.duplicates } else { 0 };
             self.control(c, ack, (info.segments, duplicates), prior_in_flight);
-        } else if steers && c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
+        } else if updates_window && c.prr && matches!(self.loss.ca_state(), CaState::Recovery | CaState::Cwr) {
             self.proportional_window(c, ack.delivered, info.segments, progress);
         }
     }
@@ -161,7 +162,7 @@ impl Sender {
         c: &TcpConfig,
         ack: &mut Ack,
         losses: Losses,
-        (dubious, ignores_marks, raises): (bool, bool, bool),
+        (dubious, ignores_marks, may_raise_cwnd): (bool, bool, bool),
         out: &mut impl Wire,
     ) {
         let plain = self.loss.sack.as_ref().is_none_or(|s| s.board.is_plain() && !s.board.repeats());
@@ -178,10 +179,10 @@ impl Sender {
                 self.cold.cap_limited_transmit(0);
             }
             let reduced = !ignores_marks && self.reduce_on_ece(c, ack);
-            if !reduced && raises {
+            if !reduced && may_raise_cwnd {
                 self.grow(c, ack);
             }
-        } else if self.loss.ca_state() == CaState::Loss && raises {
+        } else if self.loss.ca_state() == CaState::Loss && may_raise_cwnd {
             self.grow(c, ack);
         }
     }

@@ -118,7 +118,7 @@ impl Sender {
 
     /// Moves the expiry to a tick of the clock and a slot of the timer wheel. Returns true if the timer expires later than now.
     pub(in crate::tcp) fn wait_for_wheel_slot(&mut self, c: &TcpConfig, now: Time) -> bool {
-        if !c.is_linux() || self.put_off() {
+        if !c.is_linux() || self.waits_for_wheel_slot() {
             return false;
         }
         let expires = self.slot_expiry(c);
@@ -126,7 +126,7 @@ impl Sender {
             return false;
         }
         self.timers.set_due(expires.into());
-        self.cold.put_off = self.timers.due();
+        self.cold.wheel_expiry = self.timers.due();
         true
     }
 
@@ -147,7 +147,7 @@ impl Sender {
             return self.timers.place.expiry(tick);
         }
         let (set, delay) = self.timer_setting(c);
-        match self.cold.put_off == TimeOrNever::at(set) {
+        match self.cold.wheel_expiry == TimeOrNever::at(set) {
             true => timer_wheel::next_expiry(set, delay, tick),
             false => timer_wheel::expiry(set, delay, tick),
         }
@@ -158,7 +158,7 @@ impl Sender {
     pub(in crate::tcp) fn enter_wheel_slot(&mut self, c: &TcpConfig, now: Time, delay: Time) {
         let tick = c.rto_granularity;
         if c.is_linux() && timer_wheel::has_slots(tick) && !self.timers.place.is_set_for(now.saturating_add(delay), tick) {
-            let ahead = self.cold.put_off == TimeOrNever::at(now);
+            let ahead = self.cold.wheel_expiry == TimeOrNever::at(now);
             self.timers.place.set((now, delay), tick, ahead);
         }
     }
@@ -190,7 +190,7 @@ impl Sender {
     }
 
     /// Returns true if the running timer has come due and waits for its slot of the timer wheel.
-    pub fn put_off(&self) -> bool {
-        !self.timers.due().is_never() && self.timers.due() == self.cold.put_off
+    pub fn waits_for_wheel_slot(&self) -> bool {
+        !self.timers.due().is_never() && self.timers.due() == self.cold.wheel_expiry
     }
 }

@@ -19,13 +19,13 @@ impl Sender {
                     self.transmit(c, now, out);
                 }
             }
-            None => self.on_packet_with_scoreboard(c, now, p, extra, out),
+            None => self.on_packet_unless_plain(c, now, p, extra, out),
         }
     }
 
     /// Processes a packet that is no fast-path ACK of a sender without a scoreboard.
     #[inline(always)]
-    pub(crate) fn on_packet_with_scoreboard(
+    pub(crate) fn on_packet_unless_plain(
         &mut self,
         c: &TcpConfig,
         now: Time,
@@ -35,12 +35,12 @@ impl Sender {
     ) {
         match self.fast_path_sack_ack(p, extra.is_some()) {
             Some(acked) => self.on_fast_sack_ack(c, now, p, acked, out),
-            None => self.on_slow_path(c, now, p, extra, out),
+            None => self.ack_slow_path(c, now, p, extra, out),
         }
     }
 
     #[inline(never)]
-    fn on_slow_path(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
+    fn ack_slow_path(&mut self, c: &TcpConfig, now: Time, p: &Packet, extra: Option<&Extra>, out: &mut impl Wire) {
         match self.stream.phase() {
             Phase::SynSent if p.has(flag::SYN) => return self.on_syn_ack(c, now, p, out),
             Phase::Established if !p.has(flag::SYN) => {}
@@ -252,7 +252,7 @@ impl Sender {
     /// Advances `snd_una`, takes the RTT sample and restarts the timer (RFC 6298 section 5.3).
     #[inline(always)]
     fn advance(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
-        self.stream.acknowledge_any(ack);
+        self.stream.advance_una(ack);
         let rtt = if self.loss.sack.is_some() && c.is_linux() {
             // The sample is taken from segments (`sample_ages`).
             self.echoed(c, now, ack, echo).inspect(|rtt| self.stats.current_mut().note_rtt(*rtt))
@@ -340,7 +340,7 @@ impl Sender {
 
     /// Largest number of segments outstanding in the current flight.
     pub(in crate::tcp) fn max_packets_out(&self) -> u32 {
-        self.loss.sack.as_ref().map_or(self.cold.usage.most_out, |s| s.usage.most_out)
+        self.loss.sack.as_ref().map_or(self.cold.usage.max_packets_out, |s| s.usage.max_packets_out)
     }
 
     /// Notifies slow start and the congestion control of an ACK that advanced and starts no reduction.

@@ -1,7 +1,7 @@
 //! Notifications of congestion controls that record single segments or own their window.
 
 use super::{CaState, Sender};
-use crate::cc::{Ack, Departure, Event, InNetwork, Loss, Outcome, Repair};
+use crate::cc::{Ack, Departure, Event, InNetwork, Loss, Outcome, RecoveryKind};
 use crate::tcp::config::TcpConfig;
 use forebay_types::{Rate, Time};
 
@@ -57,9 +57,9 @@ impl Sender {
             prior_in_flight,
             in_flight: self.loss.sack.as_ref().map_or(0, |s| s.board.in_network()),
             repair: match self.loss.ca_state() {
-                CaState::Open | CaState::Disorder | CaState::Cwr => Repair::None,
-                CaState::Recovery => Repair::Recovery,
-                CaState::Loss => Repair::Timeout,
+                CaState::Open | CaState::Disorder | CaState::Cwr => RecoveryKind::None,
+                CaState::Recovery => RecoveryKind::Recovery,
+                CaState::Loss => RecoveryKind::Timeout,
             },
             next_departure: self.cold.pacer.as_ref().map_or(Time::ZERO, |p| p.next()),
             max_pacing_rate: c.max_pacing_rate.unwrap_or(Rate(u64::MAX)),

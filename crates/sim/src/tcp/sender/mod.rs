@@ -161,7 +161,7 @@ impl Sender {
     }
 
     /// Passes the path of the packets to the congestion control.
-    pub fn enter_path(&mut self, path: Path) {
+    pub fn set_path(&mut self, path: Path) {
         self.cc.algorithm_mut().path(path);
     }
 

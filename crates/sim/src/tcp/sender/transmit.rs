@@ -113,7 +113,7 @@ impl Sender {
         if self.all_acked() && self.tx.tsq.as_ref().is_some_and(|q| q.is_empty()) {
             self.tx.tsq = None;
             let window = self.stream.snd_wnd_edge() - self.stream.snd_una();
-            self.tx.send_buffer.take_if(|b| b.is_as_new(window));
+            self.tx.send_buffer.take_if(|b| b.is_initial(window));
         }
     }
 
@@ -283,8 +283,8 @@ impl Sender {
             Some(s) => &mut s.usage,
             None => &mut self.cold.usage,
         };
-        if limited || snd_una >= usage.end || (unlimited && segments > usage.most_out) {
-            *usage = CwndUsage { end: snd_nxt, most_out: segments };
+        if limited || snd_una >= usage.end || (unlimited && segments > usage.max_packets_out) {
+            *usage = CwndUsage { end: snd_nxt, max_packets_out: segments };
             self.cc.set_cwnd_limited(Some(limited));
         }
     }

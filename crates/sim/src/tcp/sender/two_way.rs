@@ -78,10 +78,10 @@ impl Sender {
     }
 
     /// Returns true if an ACK that data carried has nothing new: number and window are those of the last one.
-    pub(crate) fn knows_ack(&self, p: &Packet) -> bool {
+    pub(crate) fn repeats_last_ack(&self, p: &Packet) -> bool {
         self.stream.phase() == Phase::Established
             && p.seq == self.tx.numbers().wire(self.stream.snd_una())
             && self.stream.window_edge(self.stream.snd_una(), p.window()) == self.stream.snd_wnd_edge()
-            && !self.cc.feedback().has_news(p)
+            && !self.cc.feedback().reports_mark(p)
     }
 }
