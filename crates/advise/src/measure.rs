@@ -152,14 +152,14 @@ impl Slowness {
         }
     }
 
-    /// Number of stalled messages among the unfinished ones; all of them, if none completed. A message below [`FAR`] times the median was in flight at
-    /// the end.
+    /// Number of stalled messages among the unfinished ones: those beyond [`FAR`] times the median of the completed ones, or, if none completed, beyond
+    /// [`FAR`] times their ideal time. The others were in flight at the end.
     fn stalled(mut self) -> usize {
         let middle = self.completed.len() / 2;
-        if self.completed.is_empty() {
-            return self.unfinished.len();
-        }
-        let median = *self.completed.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let median = match self.completed.is_empty() {
+            true => 1.0,
+            false => *self.completed.select_nth_unstable_by(middle, f64::total_cmp).1,
+        };
         self.unfinished.iter().filter(|slow| **slow > FAR * median).count()
     }
 }

@@ -59,6 +59,12 @@ impl Change {
         self.interval().is_some_and(|(low, high)| low * MATERIAL > 1.0 && high < MATERIAL)
     }
 
+    /// Smallest and largest ratio over several seeds, if all seeds changed in the same direction by more than the ratio that counts as equal.
+    pub(crate) fn common_direction(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.range;
+        (self.log.n > 1 && (low > MATERIAL || high * MATERIAL < 1.0)).then_some((low, high))
+    }
+
     /// Returns true if the change is not significant: the interval includes 1, or there is one seed only.
     pub fn is_noise(&self) -> bool {
         self.interval().is_none_or(|(low, high)| low <= 1.0 && high >= 1.0)

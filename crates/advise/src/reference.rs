@@ -158,6 +158,7 @@ fn items(batches: &[RecordBatch], (class, workload): (&str, WorkloadId), kind: I
     for batch in batches {
         let (names, start, took) = (texts(batch, "class"), Column::of(batch, "start_ns"), Column::of(batch, column));
         let size = Column::of(batch, "size_bytes");
+        let counts = ["rtos", "syn_rtos", "segs_retx"].map(|c| Column::of(batch, c));
         for (row, _) in names.iter().enumerate().filter(|(_, name)| *name == class) {
             // Endless flows have no size.
             let size_bytes = size.int(row).and_then(|s| u64::try_from(s).ok());
@@ -165,6 +166,8 @@ fn items(batches: &[RecordBatch], (class, workload): (&str, WorkloadId), kind: I
                 continue;
             }
             let start = time(start.int(row)?);
+            // Queries do not count segments.
+            let [rtos, syn_rtos, repeated] = counts.each_ref().map(|c| c.int(row).unwrap_or(0));
             all.push(WorkItem {
                 kind,
                 workload,
@@ -174,6 +177,8 @@ fn items(batches: &[RecordBatch], (class, workload): (&str, WorkloadId), kind: I
                 end: took.int(row).map_or(TimeOrNever::NEVER, |t| TimeOrNever::at(start + time(t))),
                 ideal: Time::ZERO,
                 opens: false,
+                timeouts: u32::try_from(rtos + syn_rtos).unwrap_or(u32::MAX),
+                lost: rtos + syn_rtos + repeated > 0,
             });
         }
     }

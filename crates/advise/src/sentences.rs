@@ -284,7 +284,10 @@ fn other_class_text(p: &BeforeAfter, e: &Entry, other: usize) -> String {
         let ratio = factor(o.factor());
         let text = match (o.is_equal(), o.is_noise()) {
             (true, _) => format!("{goal} hardly changes"),
-            (_, true) => format!("{goal} {ratio}, which may be chance"),
+            (_, true) => match o.common_direction() {
+                Some((low, high)) => format!("{goal} {} to {} by seed", factor(low), factor(high)),
+                None => format!("{goal} {ratio}, which may be chance"),
+            },
             _ => format!("{goal} {ratio}"),
         };
         let values = pair("", Some(p.goodput), Goal::Goodput).filter(|_| goal == Goal::Goodput);

@@ -31,10 +31,10 @@ pub(crate) fn cells(a: &Advice, e: &Entry) -> Vec<String> {
         (true, _) => "starved".to_owned(),
         (_, None) => "-".to_owned(),
         (_, Some(c)) => {
-            let against = if c.is_noise() && c.interval().is_some() {
-                "(no clear change)".to_owned()
-            } else {
-                format!("({})", factor(c.factor()))
+            let against = match (c.is_noise() && c.interval().is_some(), c.common_direction()) {
+                (true, Some((low, high))) => format!("({} to {} by seed)", factor(low), factor(high)),
+                (true, None) => "(no clear change)".to_owned(),
+                (false, _) => format!("({})", factor(c.factor())),
             };
             format!("{} {against}", quantity(c.after, o.goal))
         }
@@ -129,7 +129,7 @@ pub(crate) fn network_rows(a: &Advice, all: bool) -> (Vec<String>, Vec<(String, 
         .collect();
     let value = |e: &Entry, w: usize| match e.robust.as_ref().and_then(|r| r.tried.get(w)) {
         None | Some(ChangeResult::Behind) => "-".into(),
-        Some(ChangeResult::Unknown(_)) => "not allowed".into(),
+        Some(ChangeResult::Unknown(_)) => "unknown".into(),
         Some(ChangeResult::Measured(o)) => {
             let mark = if o.is_worse(goal) { " !" } else { "" };
             format!("{}{mark}", cell(o.value, goal, o.at_least))

@@ -221,7 +221,7 @@ impl Difference {
     }
 
     /// The widest between the best subject and those tied with it.
-    fn widest(data: &Data, s: &Ranking, metric: &str) -> Option<Difference> {
+    pub(crate) fn widest(data: &Data, s: &Ranking, metric: &str) -> Option<Difference> {
         let all = s.tied.iter().filter_map(|i| Difference::of(data, metric, s.best, *i));
         all.max_by(|a, b| a.width().total_cmp(&b.width()))
     }
@@ -235,7 +235,7 @@ impl Difference {
     }
 
     /// Interval, and the number of runs after which it would exclude equality, or would be narrow.
-    fn words(self, seeds: usize) -> String {
+    pub(crate) fn words(self, seeds: usize) -> String {
         let part = |v: f64| format!("{}{} %", if v < 0.0 { "−" } else { "+" }, number((v.abs() * 100.0).round()));
         let runs_for = |half: f64| (NORMAL * self.sd / half).powi(2).ceil();
         let needed = runs_for(self.mean.abs()).min(runs_for(NARROW / 2.0)).max((seeds + 1) as f64);

@@ -8,7 +8,7 @@ use crate::bad_links;
 use crate::cells::Cell;
 use crate::cells::cells;
 use crate::censored_quantiles::mark_tight_bounds;
-use crate::comparison::{self, Comparison};
+use crate::comparison::{self, Comparison, Difference};
 use crate::data::{Data, Network, metrics};
 use crate::deadlines;
 use crate::dimension::Dimension;
@@ -382,7 +382,18 @@ fn share(data: &Data, network: usize) -> Option<String> {
     let place = if n.name.is_empty() { "A".to_owned() } else { format!("{}: a", n.name) };
     let mut out = match (s.worse.as_slice(), value(s.worse.last().unwrap_or(&s.best))) {
         ([], _) => {
-            let names: Vec<String> = std::iter::once(&s.best).chain(&s.tied).map(name).collect();
+            let all = || std::iter::once(&s.best).chain(&s.tied);
+            let difference = Difference::widest(data, &s, SHARE.metric);
+            if let Some(d) = difference.filter(|d| !d.is_narrow() && s.has_intervals) {
+                // No difference is shown, and none is excluded.
+                let each: Vec<String> = all().map(|i| format!("{} in {}", text(i), name(i))).collect();
+                return Some(format!(
+                    "{place} long flow gets {}: too few runs to rank the groups; {}.",
+                    list(&each),
+                    d.words(data.seeds())
+                ));
+            }
+            let names: Vec<String> = all().map(name).collect();
             let (low, high) = (text(s.tied.last().unwrap_or(&s.best)), text(&s.best));
             format!(
                 "{place} long flow gets the same goodput in {} within the accuracy of {} seeds: {low} to {high}",

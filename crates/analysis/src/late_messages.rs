@@ -346,13 +346,16 @@ impl Late {
     }
 }
 
-/// The port with most delayed messages, and the number of other ports if it has less than half of them.
+/// Fraction of the delayed messages from which on one port has practically all of them. Our choice.
+const NEARLY_ALL: f64 = 0.95;
+
+/// The port with most delayed messages, and the number of other ports unless it has nearly all of them.
 fn place(data: &Data, ports: &AtPorts) -> Option<String> {
     let (most, n) = ports.iter().max_by_key(|(port, n)| (**n, port.is_some(), std::cmp::Reverse(**port)))?;
     let name = data.places.get((*most)? as usize)?;
     let others = ports.len() - 1;
-    let few = 2 * n < ports.values().sum::<usize>();
-    Some(if few { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
+    let shared = (*n as f64) < NEARLY_ALL * ports.values().sum::<usize>() as f64;
+    Some(if shared { format!("{name} and {}", count(others, "other port")) } else { name.clone() })
 }
 
 fn add(causes: &mut Causes, (cause, at): DelayCause) {

@@ -279,9 +279,25 @@ fn among(
         let rtts = round_trips::longer(data, "their", |f| among(f, true), |f| among(f, false));
         let (hosts, at) = (crate::format::list(&hosts), &data.ports[port].name);
         let part = quantity(waiting, Dimension::Fraction);
+        let passes = |port: &usize, wanted: bool| {
+            let is_starved = |pair: &(&str, &str)| starved.iter().any(|(starved, _)| *starved == pair);
+            let mut own = pairs.keys().filter(|pair| is_starved(pair) == wanted);
+            own.any(|(from, to)| ways[&(network, *from, *to)].contains(port))
+        };
+        let lossy = ways.iter().filter(|(way, _)| way.0 == network).flat_map(|(_, ports)| ports).find(|port| {
+            let loses = format!("link {} loses packets", data.ports[**port].name);
+            data.events.iter().any(|e| e.starts_with(&loses)) && passes(port, true) && !passes(port, false)
+        });
         // A sender in a timeout sends nothing but its first segment (tcp_enter_loss: cwnd = 1). If a flow has its max-min share, within the same
         // factor, for the rest of the time, then its timeouts are the cause, and not the others.
-        let text = if waiting > WAITING && AMONG * own >= fair * (1.0 - waiting) {
+        let text = if let Some(&lossy) = lossy {
+            format!(
+                "{whose}: flows of {name} from {hosts} get {} each (the fair share is {}): **link {} loses packets**{rtts}.",
+                rate(own),
+                rate(fair),
+                data.ports[lossy].name
+            )
+        } else if waiting > WAITING && AMONG * own >= fair * (1.0 - waiting) {
             let (own, fair) = (rate(own), rate(fair));
             format!(
                 "{whose}: flows of {name} from {hosts} spend {} of the time in **retransmission timeouts** at {at} ({own} each; the fair share is \

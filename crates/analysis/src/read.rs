@@ -267,6 +267,8 @@ struct OfQuery {
     groups: u64,
     /// Receivers of its responses.
     receivers: Receivers,
+    /// Number of its responses that have begun.
+    responses: u32,
     /// Largest ideal times of its requests and of its responses, ns.
     request_ns: i64,
     response_ns: i64,
@@ -384,6 +386,7 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
                 let longest = if is_request { &mut part.request_ns } else { &mut part.response_ns };
                 *longest = (*longest).max(ideal.get(row).unwrap_or(0));
                 if !is_request {
+                    part.responses += 1;
                     part.receivers.note(dst.get(row).copied());
                 }
             }
@@ -446,13 +449,14 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             });
         }
     })?;
-    const OF_QUERIES: [&str; 11] = [
+    const OF_QUERIES: [&str; 12] = [
         "variant",
         "run",
         "class",
         "query_id",
         "start_ns",
         "qct_ns",
+        "fan_in",
         "bytes",
         "delay_cause",
         "delay_port",
@@ -462,11 +466,14 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
     let first = data.queries.len();
     // Queries without a response.
     let mut unanswered = Vec::new();
+    let mut unfinished = Vec::new();
+    // Answers of a query of each network and workload.
+    let mut most_answers: BTreeMap<(usize, Option<u32>), u64> = BTreeMap::new();
     for batch in &dir.columns("queries", &OF_QUERIES)? {
         let rows = Rows::new(batch);
         let class = rows.text("class", |name| numbered(name, &mut classes, &mut data.classes));
-        let [id, start, qct, bytes, slowest] =
-            ["query_id", "start_ns", "qct_ns", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
+        let [id, start, qct, fan_in, bytes, slowest] =
+            ["query_id", "start_ns", "qct_ns", "fan_in", "bytes", "slowest_flow_id"].map(|c| rows.int(c));
         let (waited, delay_ns) = (rows.text("delay_cause", Cause::of), rows.int("delay_ns"));
         let delay_port = rows.text("delay_port", |name| numbered(name, &mut places, &mut data.places));
         let mut place = RowContext::of(&rows, finder);
@@ -477,6 +484,11 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             let cause = waited.get(row).copied().flatten();
             if let (Some(Cause::HeadOfLine), Some(slowest)) = (cause, slowest.get(row)) {
                 behind.queries.push((data.queries.len(), slowest));
+            }
+            let answers = most_answers.entry((data.runs[run].network, class.get(row).copied())).or_default();
+            *answers = fan_in.count(row).max(*answers);
+            if qct.get(row).is_none() {
+                unfinished.push((data.queries.len(), part));
             }
             if part.response_ns == 0 && qct.get(row).is_none() {
                 unanswered.push(data.queries.len());
@@ -498,8 +510,26 @@ fn flows(data: &mut Data, dir: &RunDir, finder: &NameIndex, first_sender: usize,
             });
         }
     }
+    for (query, part) in unfinished {
+        note_missing_answers(data, query, &part, &most_answers);
+    }
     complete_ideals(data, first, &unanswered);
     behind.note(data, dir, finder, &places)
+}
+
+/// Counts the answers of an unfinished query that have no row because their requests have not arrived, and whose deadline has passed. Number and
+/// deadline are those of other queries of its workload. A query with messages of several subjects does not show whose answers are missing.
+fn note_missing_answers(data: &mut Data, query: usize, part: &OfQuery, most_answers: &BTreeMap<(usize, Option<u32>), u64>) {
+    let q = &data.queries[query];
+    let network = data.runs[q.run].network;
+    let subject = data.networks[network].first + part.groups.trailing_zeros() as usize;
+    let missing = most_answers[&(network, q.class)].saturating_sub(part.responses.into()) as usize;
+    let age = data.runs[q.run].end_ns - q.start_ns;
+    let of = data.deadlines.iter_mut().find(|d| (d.subject, Some(d.class)) == (subject, q.class));
+    if let Some(d) = of.filter(|d| part.groups.count_ones() == 1 && d.longest_ns < age) {
+        d.known += missing;
+        d.missed += missing;
+    }
 }
 
 /// Sets the ideal time of the queries `unanswered` to the longest of their workload, among the queries from `first` on. The responses, which take most

@@ -144,15 +144,18 @@ impl One<'_> {
         })
     }
 
-    /// `0.0031 % (4) of them miss their deadline`: a small percentage says little without the number of messages.
+    /// `0.0031 % (4) of 129032 answers miss their deadline`: a small percentage says little without the number of messages.
     fn misses(&self, part: f64) -> String {
         let own = || self.data.deadlines.iter().filter(|d| d.subject == self.subject);
         let (missed, known): (usize, usize) = (own().map(|d| d.missed).sum(), own().map(|d| d.known).sum());
         let percent = quantity(part, Dimension::Fraction);
+        let with_deadline = |f: &Flow| f.subject == self.subject && own().any(|d| f.class == Some(d.class));
+        let all_answer = self.data.flows.iter().filter(|f| with_deadline(f)).all(|f| f.in_query);
+        let noun = if all_answer { "answers" } else { "messages" };
         match missed {
-            0 => format!("{percent} of them miss their deadline"),
-            1 => format!("1 of {known} misses its deadline"),
-            _ => format!("{percent} ({missed}) of them miss their deadline"),
+            0 => format!("{percent} of the {noun} miss their deadline"),
+            1 => format!("1 of {known} {noun} misses its deadline"),
+            _ => format!("{percent} ({missed}) of {known} {noun} miss their deadline"),
         }
     }
 

@@ -40,6 +40,10 @@ pub struct WorkItem {
     pub ideal: Time,
     /// True for a message whose connection was opened for it.
     pub opens: bool,
+    /// Retransmission timeouts so far, those of the handshake too; of a query those of all its messages.
+    pub timeouts: u32,
+    /// True if segments of the message were lost, as far as the sender has noticed.
+    pub lost: bool,
 }
 
 /// Payload that has reached receivers, in order or not, by workload and transport.
@@ -118,6 +122,8 @@ impl WorkList {
                 end: TimeOrNever::at(Time::ZERO),
                 ideal: Time::ZERO,
                 opens: false,
+                timeouts: 0,
+                lost: false,
             };
             list.queries.insert(q.id, QueryProgress { parts: q.parts, messages: 0, item });
         }
@@ -130,6 +136,8 @@ impl WorkList {
             q.messages += 1;
             q.item.group = q.item.group.min(message.group);
             q.item.end = q.item.end.max(message.end);
+            q.item.timeouts += message.timeouts;
+            q.item.lost |= message.lost;
         }
         self.items.push(message);
     }
@@ -161,6 +169,8 @@ impl WorkItem {
             end: row.end,
             ideal: row.ideal,
             opens: row.opens,
+            timeouts: row.rtos + row.syn_rtos,
+            lost: row.rtos + row.syn_rtos > 0 || row.segs_retx > 0,
         })
     }
 
@@ -182,6 +192,8 @@ impl WorkItem {
                 end: q.end,
                 ideal: Time::ZERO,
                 opens: false,
+                timeouts: q.rtos + q.syn_rtos,
+                lost: q.rtos + q.syn_rtos > 0,
             })
         };
         flows.iter().filter_map(WorkItem::of_row).chain(queries.iter().zip(groups.iter()).filter_map(query)).collect()

@@ -261,6 +261,34 @@ impl WorkloadKind {
         }
     }
 
+    /// Deadline of the answers to a query, counted from the request.
+    pub fn answer_deadline(&self) -> Option<Deadline> {
+        match self {
+            WorkloadKind::Incast { deadline, .. }
+            | WorkloadKind::Requests { deadline, .. }
+            | WorkloadKind::Queries { deadline, .. } => *deadline,
+            WorkloadKind::Long { .. }
+            | WorkloadKind::Poisson { .. }
+            | WorkloadKind::OnOff { .. }
+            | WorkloadKind::Replay { .. }
+            | WorkloadKind::Udp { .. } => None,
+        }
+    }
+
+    /// Number of answers to each query; 0 for other workloads.
+    pub fn answers(&self) -> u32 {
+        match self {
+            WorkloadKind::Incast { senders, .. } => u32::try_from(senders.len()).unwrap_or(u32::MAX),
+            WorkloadKind::Requests { .. } => 1,
+            WorkloadKind::Queries { fan_out, .. } => *fan_out,
+            WorkloadKind::Long { .. }
+            | WorkloadKind::Poisson { .. }
+            | WorkloadKind::OnOff { .. }
+            | WorkloadKind::Replay { .. }
+            | WorkloadKind::Udp { .. } => 0,
+        }
+    }
+
     /// Calls `see` with every host that sends on a connection of this workload; hosts can repeat.
     pub fn each_sender(&self, mut see: impl FnMut(NodeId)) {
         match self {

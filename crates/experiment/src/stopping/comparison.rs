@@ -8,7 +8,7 @@ use crate::stopping::interval::Interval;
 use crate::stopping::measure::{Span, UnknownReason};
 use crate::stopping::ratio::{Paired, ratio, ratio_at};
 use crate::stopping::rule::{
-    Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, times, used_groups, warmup, warmup_at,
+    Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, timeout, times, used_groups, warmup, warmup_at,
 };
 use forebay_types::{GroupId, Time, WorkloadId};
 
@@ -56,6 +56,7 @@ pub struct Comparison<'a> {
     /// Workloads with pools of connections.
     pools: Vec<WorkloadId>,
     round_trip: Time,
+    timeout: Time,
     /// Factor for the accuracy of one of several seeds.
     share: f64,
     times: Vec<Time>,
@@ -76,6 +77,7 @@ impl<'a> Comparison<'a> {
             warmup,
             pools: variants.first().map_or_else(Vec::new, |v| pools(v)),
             round_trip: variants.iter().map(|v| round_trip(v)).max().unwrap_or_default(),
+            timeout: variants.iter().map(|v| timeout(v)).max().unwrap_or_default(),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(duration, warmup.unwrap_or_default()),
             changes: None,
@@ -97,7 +99,7 @@ impl<'a> Comparison<'a> {
     /// The ratios of runs that ended at `now` or later.
     pub fn outcomes(&self, work: &WorkOfAll, now: Time) -> Vec<RatioOutcome> {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
         let mut all = Vec::new();
         let (Some(first), Some(groups)) = (work.first(), self.groups.first()) else { return all };
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {

@@ -196,6 +196,11 @@ impl Figure {
         }
     }
 
+    /// True for completion times and slowdowns.
+    pub fn is_time(&self) -> bool {
+        matches!(self.quantity, Quantity::Slowdown | Quantity::MessageTime | Quantity::QueryTime)
+    }
+
     /// Dimension of its values.
     pub fn dimension(&self) -> Dimension {
         match self.quantity {
@@ -316,6 +321,8 @@ mod tests {
             end: TimeOrNever::at(Time::from_us(30)),
             ideal: Time::ZERO,
             opens: false,
+            timeouts: 0,
+            lost: false,
         };
         let figure = |text: &str| {
             let mut figure = Figure::parse(text, &[]).unwrap();
@@ -342,6 +349,8 @@ mod tests {
             end: TimeOrNever::NEVER,
             ideal: Time(1),
             opens: false,
+            timeouts: 0,
+            lost: false,
         };
         let of = |work: &[WorkItem]| Figure::headline(work).map(|f| f.to_string());
         assert_eq!(of(&[message(10, ItemKind::QueryMessage)]), None);

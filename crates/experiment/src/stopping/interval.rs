@@ -7,6 +7,10 @@
 //! probability 1/n (Rényi 1962), so that such messages become rarer with the inverse of the time, and no warm-up excludes them. They have a handshake
 //! and a slow start. A longer run has a smaller fraction of them, between that of this run and none. So an interval contains that of the messages
 //! without them too.
+//!
+//! A retransmission timeout takes a thousand times as long as an ordinary message of a data center, so that one message in a thousand doubles the mean. A
+//! short run has none by chance, and its batches do not show that. The number of messages that wait for a timeout is nearly a Poisson variable. So the
+//! interval of a mean includes the values with the numbers that are at the ends of the interval of that variable, in runs that lose segments.
 
 use forebay_types::{quantile, student_t_975};
 
@@ -32,6 +36,12 @@ pub struct Observation {
     pub running: bool,
     /// True for a message that opened a connection of a pool.
     pub opens_pool: bool,
+    /// True if it lost segments.
+    pub lost: bool,
+    /// True if it waited for a retransmission timeout.
+    pub waited: bool,
+    /// Value of a wait for the least retransmission timeout; 0 for a figure without times.
+    pub timeout: f64,
 }
 
 /// Observations that began in one interval of time.
@@ -117,6 +127,48 @@ pub(crate) fn upper(sorted: &[f64], p: f64) -> f64 {
     sorted.get(place.min(last)).copied().unwrap_or(f64::INFINITY)
 }
 
+/// Changes of a mean that the number of timeouts allows by chance.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct ByTimeouts {
+    /// The mean may be lower by this.
+    pub(crate) less: f64,
+    /// The mean may be higher by this.
+    pub(crate) more: f64,
+}
+
+/// Changes of the mean of all observations by the number of those that wait for a timeout, if segments were lost. One that still runs may be another one.
+pub(crate) fn by_timeouts<'a>(all: impl Iterator<Item = &'a Observation>) -> ByTimeouts {
+    let (mut n, mut waited, mut running, mut lost) = (0.0, 0.0, 0.0, false);
+    let (mut of_waits, mut least) = (0.0, 0.0);
+    for o in all {
+        n += 1.0;
+        least += o.timeout;
+        lost |= o.lost;
+        if o.waited {
+            (waited, of_waits) = (waited + 1.0, of_waits + o.value);
+        } else if o.running {
+            running += 1.0;
+        }
+    }
+    if n == 0.0 {
+        return ByTimeouts::default();
+    }
+    // Back-off makes later timeouts longer.
+    let each = if waited > 0.0 { f64::max(of_waits / waited, least / n) } else { least / n };
+    let (low, high) = if lost { poisson(waited) } else { (waited, waited) };
+    ByTimeouts { less: (waited - low) * each / n, more: (high - waited + running) * each / n }
+}
+
+/// Ends of the 95 % confidence interval of the mean of a Poisson variable with this value (Wilson and Hilferty 1931: the cube root of a chi-squared
+/// variable is nearly normal).
+fn poisson(value: f64) -> (f64, f64) {
+    let cube = |n: f64, z: f64| {
+        let root = (1.0 - 1.0 / (9.0 * n) + z / (3.0 * n.sqrt())).max(0.0);
+        n * root * root * root
+    };
+    (if value > 0.0 { cube(value, -Z) } else { 0.0 }, cube(value + 1.0, Z))
+}
+
 /// Interval of the mean, as [`of_quantile`]. Running observations count with their value so far.
 ///
 /// # Errors
@@ -130,7 +182,12 @@ pub fn of_mean(runs: &[Vec<Batch>]) -> Result<Interval, NoInterval> {
     let (value, n) = mean(|_| true).ok_or(NoInterval::Few)?;
     let half = half_width_of_sum(runs, |batch| batch.iter().map(|o| o.value - value).sum())? / n;
     let without = mean(|o| !o.opens_pool).map_or(value, |m| m.0);
-    Ok(Interval { value, low: value.min(without) - half, high: value.max(without) + half })
+    let waits = by_timeouts(runs.iter().flatten().flatten());
+    Ok(Interval {
+        value,
+        low: (value.min(without) - half).min(value - waits.less),
+        high: (value.max(without) + half).max(value + waits.more),
+    })
 }
 
 /// Half width of the 95 % interval of the sum of all deviations. `deviation` gives that of a batch; those of all batches add up to about 0.
@@ -216,7 +273,7 @@ mod tests {
     use forebay_types::Rng;
 
     fn done(value: f64) -> Observation {
-        Observation { value, running: false, opens_pool: false }
+        Observation { value, running: false, opens_pool: false, lost: false, waited: false, timeout: 0.0 }
     }
 
     /// Batches of values of a first-order autoregressive process with exponential marginals (Gaver and Lewis 1980, EAR(1)): mean 1, correlation
@@ -332,5 +389,52 @@ mod tests {
     fn intervals_cover_true_mean() {
         let part = coverage(1.0, |seed| of_mean(&[exponential(seed, 0.8, 100, 50)]));
         assert!((0.925..=0.99).contains(&part), "{part}");
+    }
+
+    /// Confidence limits of the mean of a Poisson variable (Garwood 1936).
+    #[test]
+    fn poisson_limits() {
+        for (value, low, high) in [(0.0, 0.0, 3.689), (1.0, 0.025, 5.572), (10.0, 4.795, 18.390), (100.0, 81.364, 121.627)] {
+            let found = poisson(value);
+            assert!((found.0 - low).abs() < 0.02 + 0.002 * low && (found.1 - high).abs() < 0.03, "{value}: {found:?}");
+        }
+    }
+
+    /// One message in a thousand waits for a timeout of 200 ms, the others take 0.1 ms: the mean is 0.3 ms. The interval of a run that has seen none of
+    /// these waits contains it if the run has lost segments.
+    #[test]
+    fn unseen_timeouts_widen_the_interval_of_a_mean() {
+        let mut rng = Rng::stream(1, &[8]);
+        let mut batches = |lost: bool| -> Vec<Batch> {
+            let mut one = || Observation { lost, timeout: 0.2, ..done(1e-4 * (0.9 + 0.2 * rng.unit())) };
+            (0..100).map(|_| (0..10).map(|_| one()).collect()).collect()
+        };
+        let truth = 3e-4;
+        let [without, with] = [false, true].map(|lost| of_mean(&[batches(lost)]).unwrap());
+        assert!(without.high < truth && without.is_within(0.05), "{without:?}");
+        assert!(with.high > truth && with.low < truth, "{with:?}");
+        // Those that still run may be such messages.
+        let mut running = batches(false);
+        running[0][0].running = true;
+        let i = of_mean(&[running]).unwrap();
+        assert!((i.high - i.value - 0.2 / 1000.0).abs() < 1e-5, "{i:?}");
+    }
+
+    /// The interval contains the mean in most of many runs with rare timeouts.
+    #[test]
+    fn intervals_with_rare_timeouts_cover() {
+        let found = (0..200).filter_map(|seed| {
+            let mut rng = Rng::stream(seed, &[9]);
+            let mut one = || {
+                let waited = rng.unit() < 1e-3;
+                let value = 1e-4 * (0.9 + 0.2 * rng.unit()) + if waited { 0.2 } else { 0.0 };
+                Observation { lost: true, waited, timeout: 0.2, ..done(value) }
+            };
+            let batches: Vec<Batch> = (0..160).map(|_| (0..25).map(|_| one()).collect()).collect();
+            of_mean(&[batches]).ok()
+        });
+        let found: Vec<Interval> = found.collect();
+        let covered = found.iter().filter(|i| i.low <= 3e-4 && 3e-4 <= i.high).count();
+        assert!(found.len() > 150 && covered * 100 >= found.len() * 93, "{covered} of {}", found.len());
     }
 }

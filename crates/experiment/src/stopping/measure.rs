@@ -27,6 +27,8 @@ pub struct Span<'a> {
     pub pools: &'a [WorkloadId],
     /// Round-trip time of the longest path without load.
     pub round_trip: Time,
+    /// Least retransmission timeout; the largest one of all transports.
+    pub timeout: Time,
 }
 
 /// Batches of one figure in one run.
@@ -234,7 +236,9 @@ fn value_so_far(figure: &Figure, item: &WorkItem, now: Time) -> (f64, bool) {
 
 pub(crate) fn observe(figure: &Figure, item: &WorkItem, span: &Span<'_>) -> Observation {
     let (value, running) = value_so_far(figure, item, span.now);
-    Observation { value, running, opens_pool: item.opens && span.pools.contains(&item.workload) }
+    let opens_pool = item.opens && span.pools.contains(&item.workload);
+    let timeout = if figure.is_time() { figure.value(item, span.timeout) } else { 0.0 };
+    Observation { value, running, opens_pool, lost: item.lost, waited: item.timeouts > 0, timeout }
 }
 
 /// Number of batches that end with the last one before which enough messages have ended.
@@ -281,6 +285,8 @@ mod tests {
             start,
             end: taken.map_or(TimeOrNever::NEVER, |t| (start + t).into()),
             ideal: Time::from_us(1),
+            timeouts: 0,
+            lost: false,
         }
     }
 
@@ -292,7 +298,7 @@ mod tests {
     }
 
     fn span(now: Time) -> Span<'static> {
-        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10) }
+        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10), timeout: Time::from_us(1_000) }
     }
 
     fn measured(work: &[WorkItem]) -> Result<Measured, UnknownReason> {

@@ -8,7 +8,7 @@
 
 use crate::decisions::WorkItem;
 use crate::stopping::figure::{Figure, Statistic};
-use crate::stopping::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, half_width_of_sum, upper};
+use crate::stopping::interval::{Interval, MIN_TAIL, NoInterval, Observation, Z, by_timeouts, half_width_of_sum, upper};
 use crate::stopping::measure::{Grid, Span, UnknownReason, batch_length, needed, observe, ordered, value_at};
 use forebay_types::math::{exp, ln};
 use forebay_types::{GroupId, Time, quantile};
@@ -68,7 +68,8 @@ impl Paired {
 /// The figure of one side over all runs, and the contribution of a message to the relative deviation of the figure.
 struct Side {
     value: f64,
-    /// Largest value that it can have when all running messages have ended.
+    /// Least and largest value that it can have when all running messages have ended, and with another number of timeouts.
+    lowest: f64,
     highest: f64,
     /// Relative deviation of the figure for an additional unit: of the value for a mean, of the number of messages for a quantile.
     slope: f64,
@@ -88,7 +89,9 @@ impl Side {
         let Statistic::Quantile(p) = statistic else {
             let value = shown.iter().sum::<f64>() / n;
             let slope = 1.0 / (value * n);
-            return if slope.is_finite() { Ok(Side { value, highest: value, slope, statistic }) } else { Err(NoInterval::Few) };
+            let waits = by_timeouts(runs.iter().flat_map(|r| &r.batches).flat_map(|b| &b[side]).map(|o| &o.1));
+            let (lowest, highest) = ((value - waits.less).max(f64::MIN_POSITIVE), value + waits.more);
+            return if slope.is_finite() { Ok(Side { value, lowest, highest, slope, statistic }) } else { Err(NoInterval::Few) };
         };
         let Some(value) = quantile(&shown, p).filter(|v| *v > 0.0) else { return Err(NoInterval::Few) };
         if n * p.min(1.0 - p) < MIN_TAIL {
@@ -103,7 +106,7 @@ impl Side {
         let slope = rise / ((high - low) * n);
         let never = sorted(|o| if o.running { f64::INFINITY } else { o.value });
         // Both bounds are observed values, so that they are equal without running messages.
-        Ok(Side { value, highest: value * (upper(&never, p) / upper(&shown, p)), slope, statistic })
+        Ok(Side { value, lowest: value, highest: value * (upper(&never, p) / upper(&shown, p)), slope, statistic })
     }
 
     /// Contribution of a message to the relative deviation of the figure.
@@ -137,8 +140,8 @@ fn of(statistic: Statistic, runs: &[&Paired]) -> Result<Interval, NoInterval> {
     let value = sides[1].value / sides[0].value;
     Ok(Interval {
         value,
-        low: value * exp(-half) * (sides[0].value / sides[0].highest),
-        high: value * exp(half) * (sides[1].highest / sides[1].value),
+        low: value * exp(-half) * (sides[0].value / sides[0].highest) * (sides[1].lowest / sides[1].value),
+        high: value * exp(half) * (sides[1].highest / sides[1].value) * (sides[0].value / sides[0].lowest),
     })
 }
 
@@ -186,6 +189,8 @@ mod tests {
                     end: TimeOrNever::at(start + taken),
                     ideal: Time::from_us(1),
                     opens: false,
+                    timeouts: 0,
+                    lost: false,
                 });
             }
         }
@@ -194,7 +199,7 @@ mod tests {
 
     fn span() -> Span<'static> {
         let now = Time::from_us(10 * MESSAGES);
-        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10) }
+        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10), timeout: Time::from_us(1_000) }
     }
 
     fn paired(runs: &[Vec<WorkItem>; 2], figure: &Figure) -> Paired {

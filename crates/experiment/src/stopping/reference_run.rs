@@ -11,7 +11,7 @@ use crate::stopping::figure::{Figure, Population, Quantity, Statistic};
 use crate::stopping::interval::Interval;
 use crate::stopping::measure::{Measured, Span, interval, order, value_at};
 use crate::stopping::ratio::{Paired, ratio, ratio_at};
-use crate::stopping::rule::{due_work, next_time, pools, round_trip, times, warmup, warmup_at};
+use crate::stopping::rule::{due_work, next_time, pools, round_trip, timeout, times, warmup, warmup_at};
 use crate::stopping::steady_state;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
 
@@ -107,6 +107,7 @@ pub struct ReferenceRule<'a> {
     /// Workloads with pools of connections.
     pools: Vec<WorkloadId>,
     round_trip: Time,
+    timeout: Time,
     /// Times of the decisions that are left, latest first.
     times: Vec<Time>,
     /// True if the ratio was known at the last decision. Some intervals are narrow by chance: two decisions must agree.
@@ -131,6 +132,7 @@ impl<'a> ReferenceRule<'a> {
             warmup: warmup(config),
             pools: pools(config),
             round_trip: round_trip(config),
+            timeout: timeout(config),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             known_before: false,
         })
@@ -138,7 +140,7 @@ impl<'a> ReferenceRule<'a> {
 
     fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
         // The results count the messages of the warm-up too. They must not matter.
         let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
         let own = |figure: &Figure, within: f64| {
@@ -196,6 +198,8 @@ mod tests {
                 end: TimeOrNever::at(start + Time(((1.0 + 0.2 * rng.unit()) * factor * 20e6) as u64)),
                 ideal: Time::from_us(1),
                 opens: false,
+                timeouts: 0,
+                lost: false,
             }
         };
         (0..messages).map(&mut one).collect()
@@ -219,6 +223,7 @@ mod tests {
             warmup: None,
             pools: Vec::new(),
             round_trip: Time::from_us(10),
+            timeout: Time::from_us(1_000),
             times: times(Time::from_us(100_000), Time::ZERO),
             known_before: false,
         }

@@ -108,6 +108,7 @@ pub struct Rule<'a> {
     /// Workloads with pools of connections.
     pools: Vec<WorkloadId>,
     round_trip: Time,
+    timeout: Time,
     /// Factor for the accuracy of one of several runs.
     share: f64,
     /// Times of the decisions that are left, latest first.
@@ -134,6 +135,7 @@ impl<'a> Rule<'a> {
             warmup: warmup(config),
             pools: pools(config),
             round_trip: round_trip(config),
+            timeout: timeout(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             sampling: sampling(stop, config),
@@ -158,7 +160,7 @@ impl<'a> Rule<'a> {
     /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip };
+        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -313,6 +315,11 @@ fn powi(x: f64, n: u32) -> f64 {
 /// Transport groups with messages.
 pub(crate) fn used_groups(config: &Experiment) -> Vec<GroupId> {
     config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect()
+}
+
+/// Largest of the least retransmission timeouts of all transports.
+pub(crate) fn timeout(config: &Experiment) -> Time {
+    config.groups.iter().map(|g| g.tcp.stack.rto_min).max().unwrap_or_default()
 }
 
 /// End of the warm-up, if the scenario sets one. That of a warm start only leaves out the flows that begin with it.

@@ -79,6 +79,8 @@ impl Sampling {
                 end: TimeOrNever::at(point.at),
                 ideal: Time::ZERO,
                 opens: false,
+                timeouts: 0,
+                lost: false,
             };
             let delivered = point.delivered.iter().map(move |(of, bytes)| {
                 let earlier = before.and_then(|b| b.delivered.get(of)).copied().unwrap_or(0);

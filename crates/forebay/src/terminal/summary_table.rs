@@ -204,8 +204,9 @@ fn is_first(columns: &[Source], i: usize) -> bool {
 
 /// The groups of all variants. A group of TCP without any traffic beside datagrams has no column.
 fn columns(variants: &[Variant]) -> Vec<Source> {
-    let sends =
-        |seeds: &[Summary], g: GroupId| seeds.iter().filter_map(|s| s.groups.get(g)).any(|of| of.flows + of.long_flows > 0);
+    let sends = |seeds: &[Summary], g: GroupId| {
+        seeds.iter().filter_map(|s| s.groups.get(g)).any(|of| of.flows + of.long_flows + of.queries > 0)
+    };
     let groups = |variant: &Variant| -> Vec<GroupId> {
         let all: Vec<GroupId> = variant.seeds.first().map(|s| s.groups.ids()).into_iter().flatten().collect();
         let datagrams = |g: &GroupId| variant.seeds[0].groups.get(*g).is_some_and(|of| of.name == Group::DATAGRAMS);

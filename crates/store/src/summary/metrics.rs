@@ -134,7 +134,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "deadlines missed",
         Dimension::Fraction,
         |g| some(g.deadlines > 0, g.deadlines_missed as f64 / g.deadlines.max(1) as f64),
-        "fraction of messages that missed their deadline, among those with a deadline and a known outcome",
+        "fraction of messages that missed their deadline, among those with a deadline and a known outcome; answers whose request was lost miss it",
     ),
     metric(
         "queries",

@@ -23,7 +23,7 @@ pub fn summarise(info: &RunInfo, config: &Experiment, report: &Report) -> Summar
     let mut groups: IndexVec<GroupId, GroupSummary> = config.groups.ids().map(|g| group(all(g), info, config, report)).collect();
     let meet = parts.iter().any(|of| of.iter().filter(|p| p.messages > 0).count() > 1);
     for (g, out) in groups.enumerate_mut() {
-        queries(all(g), out, config, report, &parts);
+        queries(all(g), out, info, config, report, &parts);
         if meet {
             out.part = spread(in_queries(g, report).map(|f| Taken::of(f.start.0, f.end.ps(), report).seconds()).collect());
         }
@@ -66,7 +66,7 @@ fn classes(
     let one = |id: WorkloadId| {
         let part = Part { group: group_id, class: Some(id) };
         let mut summary = group(part, info, config, report);
-        queries(part, &mut summary, config, report, parts);
+        queries(part, &mut summary, info, config, report, parts);
         of_long(&mut summary, &long.iter().filter(|l| l.group == group_id && l.class == id).collect::<Vec<_>>());
         summary.long_goodput_bps = None;
         ClassSummary { group: group_id, class: config.workloads[id].class.clone(), summary }
@@ -183,6 +183,7 @@ impl Part {
 #[derive(Clone, Copy, Default)]
 struct Messages {
     messages: u32,
+    answers: u32,
     rtos_max: u32,
 }
 
@@ -192,6 +193,7 @@ fn parts(config: &Experiment, report: &Report) -> Vec<IndexVec<GroupId, Messages
     for f in &report.flows {
         if let Some(p) = f.query_id.and_then(|q| parts.get_mut(q.index())).and_then(|of| of.get_mut(f.group)) {
             p.messages += 1;
+            p.answers += u32::from(!f.request);
             p.rtos_max = p.rtos_max.max(f.rtos);
         }
     }
@@ -251,7 +253,14 @@ fn group(part: Part, info: &RunInfo, config: &Experiment, report: &Report) -> Gr
 }
 
 /// Counts the queries that a group, or one of its workloads, takes part in.
-fn queries(part: Part, out: &mut GroupSummary, config: &Experiment, report: &Report, parts: &[IndexVec<GroupId, Messages>]) {
+fn queries(
+    part: Part,
+    out: &mut GroupSummary,
+    info: &RunInfo,
+    config: &Experiment,
+    report: &Report,
+    parts: &[IndexVec<GroupId, Messages>],
+) {
     let id = part.group;
     let mut qct = Vec::new();
     let mut timeouts = Vec::new();
@@ -266,6 +275,15 @@ fn queries(part: Part, out: &mut GroupSummary, config: &Experiment, report: &Rep
         timeouts.push(f64::from(of[id].rtos_max));
         let taken = Taken::of(q.start.0, q.end.ps(), report);
         out.queries_completed += u64::from(!taken.running);
+        // An answer whose request has not arrived has no row. The requests of a query with several groups do not show whose answers are missing.
+        let alone = of.iter().all(|p| p.messages == 0) || of[id].messages == of.iter().map(|p| p.messages).sum::<u32>();
+        let asked = workload.map_or(0, |w| w.kind.answers());
+        let due = workload.and_then(|w| w.kind.answer_deadline()).map(|d| q.start.saturating_add(d.after).0);
+        if taken.running && alone && due.is_some_and(|due| info.end_ps.is_none_or(|end| due < end)) {
+            let missing = u64::from(asked.saturating_sub(of.iter().map(|p| p.answers).sum::<u32>()));
+            out.deadlines += missing;
+            out.deadlines_missed += missing;
+        }
         qct.push(taken.seconds());
     }
     out.query_timeouts = mean(timeouts.into_iter());

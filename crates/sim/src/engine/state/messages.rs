@@ -150,6 +150,8 @@ impl SimState {
                     end: m.delivered,
                     ideal: self.ideal(s.src, s.dst, s.hash, size, group),
                     opens: m.begin == 0,
+                    timeouts: 0,
+                    lost: false,
                 };
                 list.add(item, m.query);
             }
