@@ -99,7 +99,15 @@ impl<'a> Comparison<'a> {
     /// The ratios of runs that ended at `now` or later.
     pub fn outcomes(&self, work: &WorkOfAll, now: Time) -> Vec<RatioOutcome> {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
+        let span = Span {
+            now,
+            from: self.from,
+            warmup,
+            pools: &self.pools,
+            round_trip: self.round_trip,
+            timeout: self.timeout,
+            open: false,
+        };
         let mut all = Vec::new();
         let (Some(first), Some(groups)) = (work.first(), self.groups.first()) else { return all };
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {

@@ -196,6 +196,14 @@ impl Figure {
         }
     }
 
+    /// True for a message whose payload this figure of intervals counts; all messages for one of a port.
+    pub(crate) fn carries(&self, item: &WorkItem) -> bool {
+        match &self.population {
+            Population::Class { workloads, .. } => workloads.contains(&item.workload),
+            Population::All | Population::Sizes(_) | Population::Port { .. } => true,
+        }
+    }
+
     /// True for completion times and slowdowns.
     pub fn is_time(&self) -> bool {
         matches!(self.quantity, Quantity::Slowdown | Quantity::MessageTime | Quantity::QueryTime)

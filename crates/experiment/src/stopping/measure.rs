@@ -1,8 +1,8 @@
 //! From the messages of a run to the batches of a figure, and from the batches of several runs to its interval.
 
-use crate::decisions::WorkItem;
+use crate::decisions::{ItemKind, WorkItem};
 use crate::stopping::figure::{Figure, Quantity, Statistic};
-use crate::stopping::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, of_mean, of_quantile};
+use crate::stopping::interval::{Batch, Interval, MIN_BATCHES, MIN_TAIL, NoInterval, Observation, Z, of_mean, of_quantile};
 use crate::stopping::warmup;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId, quantile};
 use std::fmt;
@@ -29,6 +29,8 @@ pub struct Span<'a> {
     pub round_trip: Time,
     /// Least retransmission timeout; the largest one of all transports.
     pub timeout: Time,
+    /// True if all messages arrive at random times that do not depend on the network.
+    pub open: bool,
 }
 
 /// Batches of one figure in one run.
@@ -36,6 +38,8 @@ pub struct Span<'a> {
 pub struct Measured {
     batches: Vec<Batch>,
     warmup: Time,
+    /// Sizes of the messages that began in these batches, for a figure of their sum: the sum and the sum of squares.
+    arrivals: (f64, f64),
 }
 
 /// Reason why a figure is not known.
@@ -186,7 +190,14 @@ impl Measured {
         }
         let cut = grid.cut(&batches, span)?;
         batches.drain(..cut);
-        Ok(Measured { batches, warmup: grid.warmup(cut).max(span.from) })
+        let warmup = grid.warmup(cut).max(span.from);
+        let arrivals = if span.open && !figure.is_time() {
+            let until = grid.begin + grid.length * closed as u64;
+            arrivals(figure, work.iter().filter(|i| i.start >= warmup && i.start < until))
+        } else {
+            (0.0, 0.0)
+        };
+        Ok(Measured { batches, warmup, arrivals })
     }
 
     /// End of the warm-up; 0 if nothing is left out.
@@ -210,10 +221,22 @@ pub fn interval(figure: &Figure, runs: &[&Measured]) -> Result<Interval, Unknown
         Statistic::Mean => of_mean(&batches),
         Statistic::Quantile(p) => of_quantile(&batches, p),
     };
+    // Samples of a saturated link are equal, however much the traffic of another time differs: the sum of messages that arrive at random has this
+    // relative error (a compound Poisson variable).
+    let (sum, squares) = runs.iter().fold((0.0, 0.0), |(a, b), m| (a + m.arrivals.0, b + m.arrivals.1));
+    let relative = if sum > 0.0 { Z * squares.sqrt() / sum } else { 0.0 };
+    let found =
+        found.map(|i| Interval { low: i.low.min(i.value * (1.0 - relative)), high: i.high.max(i.value * (1.0 + relative)), ..i });
     found.map_err(|why| match why {
         NoInterval::Few => UnknownReason::Few { started: runs.iter().map(|m| m.messages()).sum(), needed: needed(figure) },
         NoInterval::Correlated => UnknownReason::Correlated,
     })
+}
+
+/// Sum of the sizes of the messages of a figure, and of their squares.
+fn arrivals<'a>(figure: &Figure, work: impl Iterator<Item = &'a WorkItem>) -> (f64, f64) {
+    let own = work.filter(|i| matches!(i.kind, ItemKind::Message | ItemKind::QueryMessage) && figure.carries(i));
+    own.map(|i| i.size_bytes as f64).fold((0.0, 0.0), |(sum, squares), size| (sum + size, squares + size * size))
 }
 
 /// Value of the figure over the messages that start from `from` on and before `now`, as it is at `now`; `None` without messages.
@@ -298,7 +321,15 @@ mod tests {
     }
 
     fn span(now: Time) -> Span<'static> {
-        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10), timeout: Time::from_us(1_000) }
+        Span {
+            now,
+            from: Time::ZERO,
+            warmup: None,
+            pools: &[],
+            round_trip: Time::from_us(10),
+            timeout: Time::from_us(1_000),
+            open: false,
+        }
     }
 
     fn measured(work: &[WorkItem]) -> Result<Measured, UnknownReason> {
@@ -346,5 +377,22 @@ mod tests {
         let value = value_at(&mean, GROUP, &all, Time::ZERO, Time::from_us(10)).unwrap();
         assert!((value - 6e-6).abs() < 1e-12, "{value}");
         assert_eq!(value_at(&mean, GROUP, &all, Time::from_us(30), Time::from_us(40)), None);
+    }
+
+    /// A link is full while five messages of the same size arrive at random. Its goodput over a longer time is known to 1.96 / sqrt(5).
+    #[test]
+    fn few_random_arrivals_are_not_known_to_the_percent() {
+        let sample = |i: u64| WorkItem { kind: ItemKind::Interval, ..item(Time::from_us(10 * i), Some(Time::from_us(10))) };
+        let messages = (0..5).map(|i| item(Time::from_us(1_000 * i + 5), Some(Time::from_us(100))));
+        let work: Vec<WorkItem> = (0..1_000).map(sample).chain(messages).collect();
+        let goodput = Figure::parse("mean of goodput", &[]).unwrap();
+        let relative = |open: bool| {
+            let span = Span { open, warmup: Some(Time(1)), ..span(Time::from_us(10_000)) };
+            let m = Measured::new(&goodput, GROUP, &work, &span).unwrap();
+            let i = interval(&goodput, &[&m]).unwrap();
+            i.half_width() / i.value
+        };
+        assert!(relative(false) < 1e-9);
+        assert!((relative(true) - 1.96 / 5_f64.sqrt()).abs() < 0.15, "{}", relative(true));
     }
 }

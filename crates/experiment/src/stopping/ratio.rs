@@ -199,7 +199,15 @@ mod tests {
 
     fn span() -> Span<'static> {
         let now = Time::from_us(10 * MESSAGES);
-        Span { now, from: Time::ZERO, warmup: None, pools: &[], round_trip: Time::from_us(10), timeout: Time::from_us(1_000) }
+        Span {
+            now,
+            from: Time::ZERO,
+            warmup: None,
+            pools: &[],
+            round_trip: Time::from_us(10),
+            timeout: Time::from_us(1_000),
+            open: false,
+        }
     }
 
     fn paired(runs: &[Vec<WorkItem>; 2], figure: &Figure) -> Paired {

@@ -140,7 +140,15 @@ impl<'a> ReferenceRule<'a> {
 
     fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
+        let span = Span {
+            now,
+            from: self.from,
+            warmup,
+            pools: &self.pools,
+            round_trip: self.round_trip,
+            timeout: self.timeout,
+            open: false,
+        };
         // The results count the messages of the warm-up too. They must not matter.
         let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
         let own = |figure: &Figure, within: f64| {

@@ -109,6 +109,7 @@ pub struct Rule<'a> {
     pools: Vec<WorkloadId>,
     round_trip: Time,
     timeout: Time,
+    open: bool,
     /// Factor for the accuracy of one of several runs.
     share: f64,
     /// Times of the decisions that are left, latest first.
@@ -136,6 +137,7 @@ impl<'a> Rule<'a> {
             pools: pools(config),
             round_trip: round_trip(config),
             timeout: timeout(config),
+            open: is_open(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             sampling: sampling(stop, config),
@@ -160,7 +162,15 @@ impl<'a> Rule<'a> {
     /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
         let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span { now, from: self.from, warmup, pools: &self.pools, round_trip: self.round_trip, timeout: self.timeout };
+        let span = Span {
+            now,
+            from: self.from,
+            warmup,
+            pools: &self.pools,
+            round_trip: self.round_trip,
+            timeout: self.timeout,
+            open: self.open,
+        };
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -320,6 +330,11 @@ pub(crate) fn used_groups(config: &Experiment) -> Vec<GroupId> {
 /// Largest of the least retransmission timeouts of all transports.
 pub(crate) fn timeout(config: &Experiment) -> Time {
     config.groups.iter().map(|g| g.tcp.stack.rto_min).max().unwrap_or_default()
+}
+
+/// True if all messages arrive at random times that do not depend on the network.
+fn is_open(config: &Experiment) -> bool {
+    config.workloads.iter().all(|w| matches!(w.kind, WorkloadKind::Poisson { .. }))
 }
 
 /// End of the warm-up, if the scenario sets one. That of a warm start only leaves out the flows that begin with it.
