@@ -13,6 +13,11 @@ const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> M
     if_any(name, "", Dimension::Fraction, get, "fraction of them still running when the run ended")
 }
 
+/// Fraction of the time of messages that is of those still running at the end: a table column without a printed line.
+const fn running_time(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
+    if_any(name, "", Dimension::Fraction, get, "fraction of their total time that is of those still running when the run ended")
+}
+
 /// Largest exact quantile: a table column without a printed line.
 const fn known(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
     let doc = "largest of the quantiles 0.5, 0.99 and 0.999 that does not depend on messages still running at the end (0: neither, 1: none was \
@@ -237,7 +242,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_small_exact_quantile"),
     ),
-    running("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
+    running_time("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
     known("fct_small_exact_quantile", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
     time(
         "fct_medium_mean_s",
@@ -268,7 +273,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_medium_exact_quantile"),
     ),
-    running("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
+    running_time("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
     known("fct_medium_exact_quantile", |g| g.fct[1].map(|f| f.known)),
     time(
         "fct_large_mean_s",
@@ -305,7 +310,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_large_exact_quantile"),
     ),
-    running("fct_large_unfinished", |g| g.fct[2].map(|f| f.running)),
+    running_time("fct_large_unfinished", |g| g.fct[2].map(|f| f.running)),
     known("fct_large_exact_quantile", |g| g.fct[2].map(|f| f.known)),
     metric(
         "slowdown_p50",
@@ -343,7 +348,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("queries_exact_quantile"),
     ),
-    running("queries_unfinished", |g| g.qct.map(|q| q.running)),
+    running("queries_unfinished", |g| some(g.queries > 0, 1.0 - part(g.queries_completed, g.queries))),
     known("queries_exact_quantile", |g| g.qct.map(|q| q.known)),
     time(
         "query_message_mean_s",
@@ -359,7 +364,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "their 99th percentile",
         tail("query_messages_exact_quantile"),
     ),
-    running("query_messages_unfinished", |g| g.part.map(|p| p.running)),
+    running_time("query_messages_unfinished", |g| g.part.map(|p| p.running)),
     known("query_messages_exact_quantile", |g| g.part.map(|p| p.known)),
 ];
 

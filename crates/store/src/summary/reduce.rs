@@ -382,7 +382,10 @@ impl Taken {
 }
 
 fn spread(made: Vec<Value>) -> Option<Spread> {
-    let running = made.iter().filter(|v| v.running).count() as f64 / made.len().max(1) as f64;
+    // Few messages that wait for a timeout can take more time than all others together.
+    let sum = |counts: fn(&&Value) -> bool| made.iter().filter(counts).map(|v| v.value).sum::<f64>();
+    let (of_running, all) = (sum(|v| v.running), sum(|_| true));
+    let running = if all > 0.0 { of_running / all } else { 0.0 };
     let known = known(&made);
     let mut values: Vec<f64> = made.into_iter().map(|v| v.value).collect();
     values.sort_unstable_by(f64::total_cmp);
