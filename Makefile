@@ -93,7 +93,7 @@ advisories: setup $(VENV)/deny.installed ## check dependencies for known vulnera
 words: ## findings of the linter for words, for each folder and rule ("tools/words.py --all PATH" lists them)
 	@tools/words.py --count
 
-notices: setup ## renew THIRD-PARTY-NOTICES and forebay.cdx.json after a change of dependencies
+notices: setup ## regenerate THIRD-PARTY-NOTICES and forebay.cdx.json after a change of dependencies
 	tools/notices.py
 	tools/sbom.py
 
@@ -209,7 +209,7 @@ REPRO := $(VENV)/bin/python -m forebay.repro all --cache $(TARGET)/repro/cache
 repro: installed ## test every claim of the papers with few seeds, and compare the verdicts with papers/quick.csv
 	$(UNCHANGED) repro $(PACKAGE) papers tools/check-verdicts.sh -- tools/check-verdicts.sh $(REPRO) --quick
 
-repro-full: installed ## reproduce the papers in full (half an hour): renews papers/SCORECARD.md and FIGURES.md, writes target/repro/full/index.html
+repro-full: installed ## reproduce the papers in full (half an hour): regenerates papers/SCORECARD.md and FIGURES.md, writes target/repro/full/index.html
 	$(REPRO) --out $(TARGET)/repro/full --scorecard papers/SCORECARD.md
 	$(VENV)/bin/python papers/figures.py
 
@@ -226,7 +226,7 @@ LINUX_CLAIMS_proboscis := $(addprefix prob-,window-map window-lost timer-order t
 LINUX_FIGURES_trim := 2 6 8 9 12 13 14 table-1 table-2
 LINUX_CLAIMS_trim := $(addprefix trim-,fig4-timeouts fig4-stall-times fig4-inherited-window fig4-small-rto fig7-no-loss fig7-completion fig7-throughput \
   fig7-queue fig7-window fig7-probe-window table1-sd-order table1-total-order idle-detection-rto restart-underutilises l2dct-persistent)
-repro-linux: installed ## reproduce figures of the papers in a Linux kernel as well: renews papers/*/in-linux.* and their column in papers/SCORECARD.md
+repro-linux: installed ## reproduce figures of the papers in a Linux kernel as well: regenerates papers/*/in-linux.* and their column in papers/SCORECARD.md
 	$(VENV)/bin/python -m forebay kernel build
 	$(foreach paper,$(LINUX_PAPERS),$(VENV)/bin/python -m forebay.repro $(paper) $(LINUX_SCALE) --world linux \
 	  $(addprefix --figure ,$(LINUX_FIGURES_$(paper))) $(addprefix --claim ,$(LINUX_CLAIMS_$(paper))) --keep --scorecard papers/SCORECARD.md \
@@ -236,13 +236,13 @@ repro-linux: installed ## reproduce figures of the papers in a Linux kernel as w
 repro-document: installed ## reproduce the papers with all flows and seeds of their specifications (hours; continues after an interrupt)
 	$(REPRO) --scale document --out $(TARGET)/repro/document
 
-evidence: installed ## renew the tables of further measurements beside the papers (papers/evidence.py)
+evidence: installed ## regenerate the tables of further measurements beside the papers (papers/evidence.py)
 	$(VENV)/bin/python papers/evidence.py --cache $(TARGET)/repro/evidence
 
-repro-refresh: ## renew papers/quick.csv from the last "make repro"
+repro-refresh: ## regenerate papers/quick.csv from the last "make repro"
 	cp $(TARGET)/repro/quick/verdicts.csv papers/quick.csv
 
-stubs: setup $(VENV)/python.installed ## renew python/forebay/_native.pyi after a change of crates/py
+stubs: setup $(VENV)/python.installed ## regenerate python/forebay/_native.pyi after a change of crates/py
 	$(MATURIN) generate-stubs --locked --quiet --profile $(PROFILE) --out $(TARGET)/stubs
 	cp $(TARGET)/stubs/forebay/_native.pyi python/forebay/
 
@@ -258,7 +258,7 @@ guard: setup ## compare instructions and cache misses per packet-hop with benche
 	$(FAST) --quiet --bin forebay-bench
 	$(UNCHANGED) guard $(GUARD) $$(command -v valgrind) benches/instructions.csv benches/scenarios data -- $(GUARD) guard
 
-bench-baseline: setup ## renew benches/instructions.csv after an intended change of speed
+bench-baseline: setup ## regenerate benches/instructions.csv after an intended change of speed
 	@tools/setup.sh --with-valgrind
 	$(FAST) --quiet --bin forebay-bench
 	$(GUARD) guard --update
@@ -271,7 +271,7 @@ bench: ## measure the speed beside ns-2 and ns-3 (BENCH_RUNS=3, BENCH_CASES="s1 
 bench-hosts: setup ## measure the cost of the BPF programs per ACK and packet, beside the kernel's congestion controls (root, Linux; minutes)
 	$(CARGO) bench --locked -p forebay-hosts --features forebay-hosts/bpf --bench cost -- --rounds $(BENCH_RUNS) --out $(abspath $(TARGET))/hosts-cost.md
 
-peers: setup ## compare results with ns-2 and ns-3 on the same starts (minutes): renews docs/internals/peers.md
+peers: setup ## compare results with ns-2 and ns-3 on the same starts (minutes): regenerates docs/internals/peers.md
 	$(RELEASE) -p forebay-bench
 	$(TARGET)/release/forebay-bench agree --out docs/internals/peers.md
 
@@ -292,7 +292,7 @@ mutants-nightly: setup ## check that a test fails for each mutation by cargo-mut
 mutants: setup ## check that a test fails for each planted fault: an hour; continues after an interrupt (MUTANTS="no-f-rto red-*", MUTANTS_ARGS=--keep)
 	$(PYTHON) tools/mutants.py $(MUTANTS_ARGS) $(MUTANTS)
 
-readme-refresh: build $(VENV)/report.installed ## renew the output and the picture shown in README.md
+readme-refresh: build $(VENV)/report.installed ## regenerate the output and the picture shown in README.md
 	@tools/setup.sh --with-browser
 	tools/readme-refresh.sh $(TARGET)/release/forebay $(TARGET)/bench.md
 	rm -rf $(TARGET)/readme && $(TARGET)/release/forebay run scenarios/quickstart.toml --quiet --out $(TARGET)/readme

@@ -76,7 +76,7 @@ fn compare(cases: &[&Case], counts: &[Count], baseline: &str) -> Result<(), Stri
     if !failed.is_empty() {
         return Err(format!(
             "instruction guard: FAILED, {} per packet-hop than the baseline.\n\
-             If that is the price of something worth it, renew the baseline with `make bench-baseline`, commit {BASELINE}\n\
+             If that is the price of something worth it, regenerate the baseline with `make bench-baseline`, commit {BASELINE}\n\
              and say in the message what it bought. `valgrind --tool=callgrind` on `forebay-bench run` shows where they went.",
             failed.join(", ")
         ));

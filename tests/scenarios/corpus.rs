@@ -91,5 +91,5 @@ fn seed_of_units_is_current() {
         fs::copy(store.path(&key), &seed).expect("a copy");
     }
     fs::copy(&seed, store.path(&key)).expect("the seed");
-    assert_eq!(store.get(&key, &[]), Some(record), "FOREBAY_UPDATE=1 renews the seed");
+    assert_eq!(store.get(&key, &[]), Some(record), "FOREBAY_UPDATE=1 regenerates the seed");
 }

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
     let lead = match a.too_short {
-        Some(_) => "These runs cannot decide. Most promising of the changes that are worse than today in no network tried",
+        Some(_) => "These runs cannot decide. Most promising change that was never worse than today in the networks tried",
         None => "Do this",
     };
     let mut out = vec![format!("{lead}: {}{}.", best.name, exceptions(a, best))];
@@ -73,7 +73,7 @@ fn first_step(a: &Advice, e: &Entry) -> Option<String> {
     let (goal, (worst, _)) = (a.objective.goal, robust.extremes(a.objective.goal)?);
     let o = robust.outcome(worst)?;
     Some(format!(
-        "First step, with less effort: {}. It is worse than today in no network tried: at worst {} with `{}` (as it is {}).",
+        "First step, with less effort: {}. It is never worse than today in the networks tried: at worst {} with `{}` (as it is {}).",
         e.name,
         in_words(o.value, goal, o.at_least),
         a.variations[worst],
@@ -97,7 +97,7 @@ fn reason(a: &Advice, best: &Entry) -> Option<String> {
             });
             let stalls = stalls.or(overall);
             let all: Vec<String> = stalls.into_iter().chain(gain).collect();
-            Some(format!("The {} is worse in no network tried, and {}.", a.objective, all.join("; ")))
+            Some(format!("The {} is never worse in the networks tried, and {}.", a.objective, all.join("; ")))
         }
         Reason::MeetsLimit => Some(format!("It is the least effort that keeps {limit} in every network tried.")),
         Reason::NearestToLimit => {
@@ -144,7 +144,7 @@ fn worst_case(a: &Advice, best: &Entry) -> Option<String> {
     };
     let (known, worse) = (robust.outcomes().count(), robust.worse_in(goal).len());
     let holds = match worse {
-        0 => format!("It is worse than today in none of {known} networks tried"),
+        0 => format!("It is never worse than today in the {known} networks tried"),
         n => format!("It is worse than today in {n} of {known} networks tried"),
     };
     let overall = robust.overall().and_then(|e| {
@@ -216,7 +216,7 @@ fn nothing(a: &Advice) -> Vec<String> {
     });
     let mut out = Vec::new();
     if let (Reason::TooShort, Some(short)) = (a.reason, &a.too_short) {
-        let text = "These runs cannot decide: no change is both better beyond chance and worse than today in no network tried.";
+        let text = "These runs cannot decide: every change is either not significantly better than today, or worse in some network tried.";
         return vec![text.to_owned(), lower_bounds(short)];
     }
     if let Some((limit, text)) = &a.objective.limit {

@@ -55,7 +55,7 @@ fn recommendation_first_and_no_run_twice() {
     let printed = text(&out.stdout);
     let lines: Vec<&str> = printed.lines().collect();
     // The runs are shorter than a retransmission timeout.
-    let lead = "These runs cannot decide. Most promising of the changes that are worse than today in no network tried: ";
+    let lead = "These runs cannot decide. Most promising change that was never worse than today in the networks tried: ";
     assert!(
         lines[0].starts_with(lead) && lines[1].starts_with("The runs of 150ms end before a retransmission timeout"),
         "{printed}"

@@ -205,5 +205,5 @@ fn the_page_is_current() {
         std::fs::write(&page, &new).unwrap();
     }
     let current = std::fs::read_to_string(&page).unwrap();
-    assert!(current == new, "docs/internals/conformance.md is not what the scripts give: renew it with FOREBAY_UPDATE=1");
+    assert!(current == new, "docs/internals/conformance.md is not what the scripts give: regenerate it with FOREBAY_UPDATE=1");
 }

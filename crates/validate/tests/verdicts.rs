@@ -140,7 +140,7 @@ fn qlog_has_packets_of_row() {
     assert!(count("tcp:packet_received") > 300 && count("tcp:metrics_updated") > 300);
 }
 
-/// Compares the sections `compared` of the generated part of a page with the reports; `FOREBAY_UPDATE=1` renews those of all `ccs`.
+/// Compares the sections `compared` of the generated part of a page with the reports; `FOREBAY_UPDATE=1` regenerates those of all `ccs`.
 fn check_page(name: &str, ccs: &[&str], compared: &[&str], report: impl Fn(&str) -> Arc<Report>) {
     const MARKS: [&str; 2] = ["<!-- generated: begin -->\n", "<!-- generated: end -->"];
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
@@ -160,9 +160,9 @@ fn check_page(name: &str, ccs: &[&str], compared: &[&str], report: impl Fn(&str)
         return fs::write(&path, &current).unwrap();
     }
     for (old, new) in page.lines().zip(current.lines()) {
-        assert_eq!(old, new, "renew the page: FOREBAY_UPDATE=1");
+        assert_eq!(old, new, "regenerate the page: FOREBAY_UPDATE=1");
     }
-    assert_eq!(page.lines().count(), current.lines().count(), "renew the page: FOREBAY_UPDATE=1");
+    assert_eq!(page.lines().count(), current.lines().count(), "regenerate the page: FOREBAY_UPDATE=1");
 }
 
 #[test]

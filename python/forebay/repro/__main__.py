@@ -125,7 +125,7 @@ def _reproduce(papers: list[_paper.Paper], out: Path, args: argparse.Namespace) 
     if elsewhere is not None and args.keep and args.scorecard:
         card = Path(args.scorecard)
         _files.write(card, _column.lay(card.read_text(), [_paper.load(folder) for folder in _paper.find("all")], args.world))
-    # A selection of claims gives no scorecard of its own, but renews their rows on that of --scorecard.
+    # A selection of claims gives no scorecard of its own, but regenerates their rows on that of --scorecard.
     whole = claims is None and figures is None
     cards = [out / "SCORECARD.md"] if whole else []
     if args.scorecard and not args.keep and (whole or Path(args.scorecard).is_file()):
@@ -213,7 +213,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("paper", nargs="*", default=["all"], help="a folder with paper.py, a name under papers/, or all")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="few seeds and short runs, judged in wider bands")
-    much.add_argument("--artifact", action="store_true", help="the quick runs as an artifact evaluation, with its appendix")
+    much.add_argument("--artifact", action="store_true", help="run the quick scale for an artifact evaluation, with its appendix")
     much.add_argument("--scale", choices=SCALES, default="full", help="how much is run; document: all that was asked for, hours")
     worlds = [_worlds.OWN, *_worlds.OTHERS]
     parser.add_argument("--world", choices=worlds, default=_worlds.OWN, help="also judge the claims there [default: sim]")
@@ -223,7 +223,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scorecard", metavar="FILE", help="also write the scorecard here; papers and claims of it that are not run stay"
     )
-    kept = "also keep the other world's verdicts and page beside the paper, and renew their column on the file of --scorecard"
+    kept = "also keep the other world's verdicts and page beside the paper, and regenerate their column on the file of --scorecard"
     parser.add_argument("--keep", action="store_true", help=kept)
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")

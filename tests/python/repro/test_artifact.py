@@ -86,7 +86,7 @@ def test_costs_survive_their_table(tmp_path: Path) -> None:
 
 
 def test_kept_appendix_is_current() -> None:
-    """`make artifact-refresh` renews it after a change of claims or verdicts."""
+    """`make artifact-refresh` regenerates it after a change of claims or verdicts."""
     papers = [_paper.load(folder) for folder in sorted(p.parent for p in PAPERS.glob("*/paper.py"))]
     costs = _appendix.reference(papers)
     assert [c.paper for c in costs] in ([], [p.slug for p in papers])

@@ -36,7 +36,7 @@ def test_scenario_files(file: Path) -> None:
 
 
 def test_the_scorecard_is_of_these_claims() -> None:
-    """`make repro-full` and `make repro-refresh` renew the two files."""
+    """`make repro-full` and `make repro-refresh` regenerate the two files."""
     papers = [_paper.load(folder) for folder in PAPERS]
     claims = [(p.slug, c) for p in papers for c in p.claims]
     card = (PAPERS[0].parent / "SCORECARD.md").read_text()
@@ -65,7 +65,7 @@ def test_headline_counts_are_those_of_the_scorecard(page: str) -> None:
 
 
 def test_figures_have_claims_with_verdicts_and_judges() -> None:
-    """`python papers/figures.py` renews the page; it refuses a figure with neither claims nor the reason for none."""
+    """`python papers/figures.py` regenerates the page; it refuses a figure with neither claims nor the reason for none."""
     papers = PAPERS[0].parent
     spec = importlib.util.spec_from_file_location("figures", papers / "figures.py")
     assert spec is not None
@@ -90,7 +90,7 @@ def test_verdicts_on_few_events_say_so() -> None:
 
 
 def test_linux_column_matches_runs() -> None:
-    """`make repro-linux` renews what is kept beside the papers, and the column."""
+    """`make repro-linux` regenerates what is kept beside the papers, and the column."""
     papers = [_paper.load(folder) for folder in PAPERS]
     card = (PAPERS[0].parent / "SCORECARD.md").read_text()
     assert _column.lay(card, papers, "linux") == card

@@ -22,13 +22,13 @@ const LINE_EVERY: Duration = Duration::from_secs(60);
 /// Formats of progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ProgressFormat {
-    /// A bar for each variant
+    /// One bar per variant
     Bar,
-    /// A line a minute
+    /// One line per minute
     Lines,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
-    /// Nothing
+    /// No progress output
     None,
 }
 

@@ -27,10 +27,10 @@ pub(crate) struct Args {
     /// Change a value of the file, such as topology.senders=64 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Number of seeds for the best changes; other results have two
+    /// Number of seeds for the best changes; the others run with two
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     seeds: u32,
-    /// End the run of a change when the ratio of its objective to that of the present network is known this accurately; 0% for runs of the whole
+    /// End the run of a change when the ratio of its objective to that of the present network is known to this accuracy; 0% for runs of the whole
     /// duration
     #[arg(long, value_name = "PERCENT", default_value = "12.5%", value_parser = accuracy)]
     within: f64,

@@ -29,13 +29,13 @@ pub(crate) struct Args {
     /// Set a parameter; can be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) param: Vec<String>,
-    /// Its name in the kernel, at most 15 characters [default: fb_ and the program's]
+    /// Name of the attachment in the kernel, at most 15 characters [default: fb_ and the program's]
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Change nothing; print the commands that do the same by hand
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Attach nothing; keep the timers of the shim that is attached under this name, until interrupted or the shim is detached
+    /// Attach nothing; run the timers of the shim that is attached under this name, until interrupted or until the shim is detached
     ///
     /// For `proboscis`: unanswered probes and SYNs are retransmitted, and SYN-ACKs wait until enough probes have arrived. Start it beside the
     /// shim at both ends, as a service. When it ends, or is killed, the shim continues without timers within 50 ms

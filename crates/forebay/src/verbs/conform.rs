@@ -12,7 +12,7 @@ use std::path::PathBuf;
 ///
 /// The endpoints are those of the simulator, or of a Linux kernel (--world linux; both: --world sim,linux). docs/internals/conformance.md describes the
 /// supported part of the language. A script that needs unsupported features is not applicable; the output names them. Exit code 0: at least one
-/// passed and none failed; 1: some failed; 2: a file is no script, or none was applicable.
+/// passed and none failed; 1: some failed; 2: a file is not a script, or no script was applicable.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Scripts, or folders of scripts (*.pkt)

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Number of files in a build of a kernel from scratch (540 in 6.12).
 const FILES: usize = 540;
 
-/// Build, list and remove the kernels of the backend `linux`
+/// Build, show, list and remove kernels of the backend `linux`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

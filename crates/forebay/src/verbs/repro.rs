@@ -21,8 +21,8 @@ pub(crate) struct Args {
     /// Scale of the runs; document: all runs of the specifications, which take hours [default: full]
     #[arg(long, value_name = "SCALE", value_parser = ["quick", "full", "document"], conflicts_with = "quick")]
     scale: Option<String>,
-    /// The quick runs as an artifact evaluation: writes DIR/ARTIFACT.md with claims, experiments, expected results and costs; exit code 1 if a verdict
-    /// is not the expected one
+    /// Run the quick scale for an artifact evaluation: write DIR/ARTIFACT.md with claims, experiments, expected results and costs; exit code 1 if a
+    /// verdict is not the expected one
     #[arg(long, conflicts_with_all = ["quick", "scale", "world", "claim", "figure", "scorecard", "keep", "cache", "dask"])]
     artifact: bool,
     /// Also judge the claims on this backend, in a separate column: linux is the TCP of a real kernel [default: sim]

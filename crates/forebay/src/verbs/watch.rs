@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Watch the connections of an attached program, one line a second
+/// Watch the connections of an attached program, one line per second
 ///
 /// A line ends in an alarm if retransmissions or the 99th percentile of the RTT exceed twice their value before attaching.
 #[derive(Debug, clap::Args)]

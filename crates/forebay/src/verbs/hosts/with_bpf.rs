@@ -215,7 +215,7 @@ fn first_metrics(args: &watch::Args) -> Result<(), Error> {
     args.prometheus.as_deref().map_or(Ok(()), |path| prometheus::write(path, &state::status()?, None))
 }
 
-/// Prints a line a second, until the time is over or Ctrl-C. Changes nothing.
+/// Prints one line per second, until the time is over or Ctrl-C. Changes nothing.
 fn follow(args: &watch::Args, port: Option<prometheus::Port>) -> Result<(), Failure> {
     interrupt::listen()?;
     let mut watch = Watch::new(&args.name)?;

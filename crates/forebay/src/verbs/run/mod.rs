@@ -64,8 +64,8 @@ pub(crate) struct Args {
     /// Of a sweep: run on the workers of this Dask scheduler, such as tcp://head:8786, which have the Python package installed
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["dry_run", "shard"])]
     dask: Option<String>,
-    /// End the runs when figures are known this accurately, such as 5%. These are the figures of [stop] without their own accuracy; if there
-    /// is no [stop], that of the first line of the output
+    /// End the runs when the requested figures are known to this accuracy, such as 5%. It applies to the figures of [stop] that set no accuracy;
+    /// without [stop], to the figure in the first line of the output
     #[arg(long, value_name = "PERCENT")]
     within: Option<String>,
     /// With --within or [stop]: end the runs after this much wall time in any case, such as 60s
@@ -86,7 +86,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum FormatArg {
-    /// Columns, for pandas and the like
+    /// Parquet, for pandas and similar tools
     Parquet,
     /// Text
     Csv,
