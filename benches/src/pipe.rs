@@ -55,7 +55,7 @@ impl Wire for Pipe {
 /// STACK SEGMENTS TIMES: TIMES connections with windows of SEGMENTS segments, one after the other. Prints a JSON line.
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let [stack, segments, times] = args else { return Err("window: STACK SEGMENTS TIMES".into()) };
-    let number = |text: &String| text.parse::<u32>().map_err(|_| format!("window: {text} is no number"));
+    let number = |text: &String| text.parse::<u32>().map_err(|_| format!("window: {text} is not a number"));
     let (segments, times) = (number(segments)?, number(times)?);
     let scenario =
         forebay_scenario::load(forebay_backends::all(), Path::new(SCENARIO), &[format!("transport.stack={stack:?}")], None);

@@ -11,7 +11,7 @@ use std::time::Instant;
 pub(crate) fn execute(args: &[String]) -> Result<(), String> {
     let (cores, args) = match args.split_first() {
         Some((first, rest)) if first.starts_with("--cores=") => {
-            let number = first["--cores=".len()..].parse().map_err(|_| format!("run: `{first}` is no number of cores"))?;
+            let number = first["--cores=".len()..].parse().map_err(|_| format!("run: `{first}` is not a number of cores"))?;
             (Cores::up_to(number), rest)
         }
         _ => (Cores::ONE, args),

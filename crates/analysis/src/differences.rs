@@ -338,9 +338,9 @@ fn note(data: &Data) -> String {
         0 | 1 => "Only one seed was run: differences may be due to chance.".to_owned(),
         n if n < FEW => format!(
             "{pairs}, its interval the range over the {n} seeds: with fewer than five, a confidence interval would say little. \
-             A hollow point is no clear change."
+             A hollow point is not a clear change."
         ),
-        _ => format!("{pairs}, with its 95 % confidence interval. A hollow point is no clear change."),
+        _ => format!("{pairs}, with its 95 % confidence interval. A hollow point is not a clear change."),
     }
 }
 

@@ -113,7 +113,7 @@ fn operation(schedule: &mut Schedule, words: &[&str], r: usize, (ranks, line): (
         ["send", size, "to", peer, rest @ ..] | ["recv", size, "from", peer, rest @ ..] => (*size, *peer, rest),
         _ => {
             return Err(
-                "this is no operation; legal: `send 4096b to 3 tag 7`, `recv 4096b from 1 tag 7`, `calc 1200`, `a requires b`, \
+                "this is not an operation; legal: `send 4096b to 3 tag 7`, `recv 4096b from 1 tag 7`, `calc 1200`, `a requires b`, \
                         `a irequires b`"
                     .into(),
             );
@@ -203,7 +203,7 @@ mod tests {
             (one("s: send 8 to 1"), "x.goal:3: size `8` is not a number of bytes"),
             (one("s: send 8b to 0"), "x.goal:3: rank 0; legal: 0 to 1 without 0 itself"),
             (one("s: send 8b to 1 prio 3"), "x.goal:3: `prio 3` is not an option"),
-            (one("s: put 8b to 1"), "x.goal:3: this is no operation"),
+            (one("s: put 8b to 1"), "x.goal:3: this is not an operation"),
             (one("s: send 8b to 1\nr: recv 8b from -1"), "x.goal:4: `-1`, tag 0: a receive from any source"),
             (one("s: send 8b to 1\nr: recv 8b from 1 tag -1"), "x.goal:4: `1`, tag -1: a receive from any source"),
             (one("s: send 8b to 1\ns requires t"), "x.goal:4: rank 0 has no operation `t`"),
@@ -222,6 +222,6 @@ mod tests {
         let rank =
             |r: u32, other: u32| format!("rank {r} {{\nr: recv 1b from {other}\ns: send 1b to {other}\ns requires r\n}}\n");
         let found = csv(&format!("num_ranks 2\n{}{}", rank(0, 1), rank(1, 0))).unwrap_err();
-        assert_eq!(found, "x.goal:4: this message waits, by way of other ranks, for itself");
+        assert_eq!(found, "x.goal:4: this message waits for itself through other ranks");
     }
 }

@@ -179,8 +179,9 @@ impl Schedule {
     fn ready(&self) -> Result<Vec<Ready>, PlacedError> {
         let mut of_message = vec![Ready::new(); self.messages.len()];
         for (rank, operations) in self.ranks.iter().enumerate() {
-            let order = order(operations)
-                .map_err(|i| (rank, operations[i].place, "this operation waits, by way of others, for itself".to_owned()))?;
+            let order = order(operations).map_err(|i| {
+                (rank, operations[i].place, "this operation waits for itself through other operations".to_owned())
+            })?;
             let (mut starts, mut ends) = (vec![Ready::new(); operations.len()], vec![Ready::new(); operations.len()]);
             for i in order {
                 let operation = &operations[i];
@@ -230,7 +231,7 @@ impl Schedule {
         match waits.iter().position(|n| *n > 0) {
             Some(m) => {
                 let Message { src, place, .. } = self.messages[m];
-                Err((src, place, "this message waits, by way of other ranks, for itself".into()))
+                Err((src, place, "this message waits for itself through other ranks".into()))
             }
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! `forebay attach`: from what is wanted to a list of steps, then the steps.
+//! `forebay attach`: plans the steps of an attachment, and then makes them.
 
 use crate::catalog::{Kind, Program, assignment};
 use crate::condition::Condition;
@@ -71,13 +71,13 @@ fn ready(request: &Request) -> Result<Ready, Error> {
     let params = params.collect::<Result<Vec<_>, Error>>()?;
     let name = request.registered_name();
     if !loader::is_name(&name) {
-        return Err(Error::new(format!("`{name}` is no name for a congestion control"))
+        return Err(Error::new(format!("`{name}` is not a valid congestion control name"))
             .fix(format!("use 1 to {} letters, digits, `_` and `-`", loader::NAME_MAX)));
     }
     let shim = program.kind == Kind::Shim;
     if shim && (request.cgroup.is_some() || request.live) {
         return Err(Error::new(format!("`{}` is a shim: it sees packets, not processes and sockets", program.name))
-            .fix("leave out --cgroup and --live; say with whom by --dst or --default"));
+            .fix("leave out --cgroup and --live; select the connections with --dst or --default"));
     }
     if program.sides.is_empty() && !request.devices.is_empty() {
         return Err(Error::new(format!("`{}` is a congestion control: it belongs to sockets, not to interfaces", program.name))

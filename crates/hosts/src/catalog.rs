@@ -338,7 +338,7 @@ impl Program {
         };
         match value.parse::<u64>() {
             Ok(v) if (param.min..=param.max).contains(&v) => Ok((param, v)),
-            _ => Err(Error::new(format!("`{value}` is no legal value of {name}"))
+            _ => Err(Error::new(format!("`{value}` is not a legal value of {name}"))
                 .fix(format!("give a whole number from {} to {} ({})", param.min, param.max, param.doc))),
         }
     }

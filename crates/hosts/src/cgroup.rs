@@ -24,7 +24,7 @@ pub(crate) fn folder(name: &Path) -> Result<PathBuf, Error> {
     if path.join("cgroup.procs").exists() {
         return Ok(path);
     }
-    Err(Error::new(format!("{} is no cgroup", path.display()))
+    Err(Error::new(format!("{} is not a cgroup", path.display()))
         .fix(format!("name a folder below {}, as in `systemd-cgls`", mount.display())))
 }
 

@@ -1,4 +1,4 @@
-//! When to roll back: `retransmissions>2`, `rtt-p99>1.5`, `throughput<0.5`, each a factor of what was before attaching.
+//! Rollback conditions: `retransmissions>2`, `rtt-p99>1.5`, `throughput<0.5`, each a multiple of the value before attaching.
 
 use crate::Error;
 use crate::sample::Health;
@@ -96,8 +96,8 @@ impl FromStr for Condition {
 
     fn from_str(text: &str) -> Result<Condition, Error> {
         let wrong = || {
-            Error::new(format!("`{text}` is no condition"))
-                .fix("write retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR, as in rtt-p99>1.5: a factor of what was before attaching")
+            Error::new(format!("`{text}` is not a condition"))
+                .fix("write retransmissions>FACTOR, rtt-p99>FACTOR or throughput<FACTOR, as in rtt-p99>1.5: a multiple of the value before attaching")
         };
         let at = text.find(['<', '>']).ok_or_else(wrong)?;
         let (name, rest) = text.split_at(at);

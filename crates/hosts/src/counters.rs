@@ -42,7 +42,7 @@ impl Layout {
                     _ => 0,
                 };
                 if size == 0 || size > 8 {
-                    return Err(unreadable(format!("{structure}.{name} is no whole number")));
+                    return Err(unreadable(format!("{structure}.{name} is not a whole number")));
                 }
                 fields.push(Field { name, offset: offset as usize / 8, size });
             }

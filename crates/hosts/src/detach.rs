@@ -1,5 +1,5 @@
-//! `forebay detach`: takes off what was attached. With the files of `/run/forebay` lost it goes by what is in the kernel: our folder in
-//! BPF file systems, routes with our protocol number.
+//! `forebay detach`: removes attachments. Without state files in `/run/forebay` it finds them in the kernel, by our folder in BPF file systems and by
+//! routes with our protocol number.
 
 use crate::state::{self, Lock};
 use crate::step::DEFAULT_CC;
@@ -8,21 +8,21 @@ use crate::{Error, leftovers, loader, pins, privileges, route, sysctl, tc};
 use std::path::Path;
 use std::{fs, thread};
 
-/// Takes one attachment off; returns what was done.
+/// Removes one attachment and returns the actions, one per line.
 ///
 /// # Errors
 /// It is not attached, or part of it is still in the kernel. Its file stays then, so that the command can be repeated.
 pub fn detach(name: &str) -> Result<Vec<String>, Error> {
     let lock = Lock::take()?;
-    // Tidying up may take it off, if its guard has ended.
-    // By its own file first: a damaged file of another attachment is no reason not to take this one off.
+    // Tidying up may remove it, if its guard has ended.
+    // By its own file first: a damaged file of another attachment does not prevent the removal of this one.
     let own = if loader::is_name(name) { state::load(name) } else { Ok(None) };
     let attachment = own.and_then(|own| own.map_or_else(|| named(name), Ok));
     let tidied = lock.tidy();
     let attachment = attachment?;
     let mut done = attachment.undo()?;
     done.push(format!("detached {}", attachment.name));
-    done.extend(tidied.err().map(|e| format!("something else is left: {}", e.what())));
+    done.extend(tidied.err().map(|e| format!("another attachment could not be rolled back: {}", e.what())));
     Ok(done)
 }
 
@@ -95,7 +95,7 @@ pub fn detach_all() -> Result<Vec<String>, Error> {
             }
         }
     }
-    // The files of attachments that could not be taken off are needed again.
+    // The files of attachments that could not be removed are needed again.
     first?;
     lock.clear()?;
     for (name, link) in leftovers::others(&[]) {

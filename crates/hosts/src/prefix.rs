@@ -75,13 +75,13 @@ impl FromStr for Prefix {
 
     fn from_str(text: &str) -> Result<Prefix, Error> {
         let wrong = |why: &str| {
-            Error::new(format!("`{text}` is no prefix of addresses: {why}")).fix("write it as 10.1.0.0/16, 10.1.2.3 or fd00::/8")
+            Error::new(format!("`{text}` is not an address prefix: {why}")).fix("write it as 10.1.0.0/16, 10.1.2.3 or fd00::/8")
         };
         let (address, length) = match text.split_once('/') {
             Some((a, l)) => (a, Some(l)),
             None => (text, None),
         };
-        let address: IpAddr = address.parse().map_err(|_| wrong("the part before `/` is no address"))?;
+        let address: IpAddr = address.parse().map_err(|_| wrong("the part before `/` is not an address"))?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let length = match length {
             None => most,

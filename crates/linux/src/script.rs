@@ -209,7 +209,7 @@ impl Session {
 
     /// Sends the pending frames and reads until the next request of the guest.
     fn until_asked(&mut self) -> Result<(), String> {
-        let broken = |e: std::io::Error| format!("the conversation with the guest broke off: {e}");
+        let broken = |e: std::io::Error| format!("lost the connection to the guest: {e}");
         self.guest.link.send(&mut self.frames).map_err(broken)?;
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
@@ -217,7 +217,7 @@ impl Session {
                 Incoming::Silence => {}
                 Incoming::End => {
                     let console = self.guest.console();
-                    return Err(format!("the guest ended; it said: {}{console}", self.said));
+                    return Err(format!("the guest ended; its log: {}{console}", self.said));
                 }
                 Incoming::Frame(frame) => match frame.kind() {
                     LOG => self.said.push_str(&frame.text()),
@@ -243,7 +243,7 @@ impl Session {
                 },
             }
         }
-        Err(format!("the guest has said nothing for {} s", PATIENCE.as_secs()))
+        Err(format!("no message from the guest for {} s", PATIENCE.as_secs()))
     }
 }
 

@@ -142,7 +142,7 @@ impl Results {
         let format = match format {
             "parquet" => Format::Parquet,
             "csv" => Format::Csv,
-            other => return Err(PyValueError::new_err(format!("`{other}` is no format: legal are `parquet` and `csv`"))),
+            other => return Err(PyValueError::new_err(format!("`{other}` is not a format: legal are `parquet` and `csv`"))),
         };
         detached(py, || self.write(Target::Exact { path, force }, format))?
     }

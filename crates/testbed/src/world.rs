@@ -258,7 +258,7 @@ fn in_real_time(
     fib: &Fib,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<EarlyEnd>,
 ) -> Result<(Report, Timing), RunError> {
-    let broken = |e: io::Error| RunError::World(format!("the testbed broke off: {e}"));
+    let broken = |e: io::Error| RunError::World(format!("the testbed failed: {e}"));
     let (from_guest, to_us) = io::pipe().map_err(broken)?;
     let (from_us, to_guest) = io::pipe().map_err(broken)?;
     std::thread::scope(|scope| {

@@ -140,7 +140,7 @@ impl Lexer<'_> {
     }
 
     fn number(&mut self, line: usize) -> Result<Token, Problem> {
-        let bad = |text: &str| Problem::new(line, format!("`{text}` is no number"));
+        let bad = |text: &str| Problem::new(line, format!("`{text}` is not a number"));
         let negative = self.starts("-");
         self.skip(usize::from(negative));
         let sign = if negative { -1 } else { 1 };

@@ -400,7 +400,7 @@ mod tests {
             let script = format!("+1 close(3) = 0\n{time} close(3) = 0");
             assert_eq!(parse(&script).unwrap_err(), Problem::new(2, long), "{time}");
         }
-        assert_eq!(parse("+9300000000.5 close(3) = 0").unwrap_err(), Problem::new(1, "`9300000000` is no number"));
+        assert_eq!(parse("+9300000000.5 close(3) = 0").unwrap_err(), Problem::new(1, "`9300000000` is not a number"));
         assert!(parse("9999999 close(3) = 0\n+1 close(4) = 0").is_ok());
         assert_eq!(parse("9999999 close(3) = 0\n+.5 close(3) = 0\n+.500000001 close(4) = 0").unwrap_err().line, 3);
     }

@@ -28,7 +28,7 @@ pub fn reason_against(config: &Experiment) -> Option<(String, &'static str)> {
         let load = load(&w.kind, config)?;
         (load >= 1.0).then(|| {
             let text = format!(
-                "`{name}` offers {:.0} % of the capacity of its hosts' links: queues and times grow for ever",
+                "`{name}` offers {:.0} % of the capacity of its hosts' links: queues and delays grow without bound",
                 load * 100.0
             );
             (text, "lower the load below 100 %")

@@ -45,7 +45,7 @@ fn build(values: &Values) -> Result<Network, BuildError> {
         for name in names {
             // `all` is the group of all hosts, and `->` joins two names to a link.
             if name.is_empty() || name == "all" || name.contains("->") {
-                return Err(BuildError::new(key, format!("`{name}` is no legal name: not empty, not `all`, no `->` inside")));
+                return Err(BuildError::new(key, format!("`{name}` is not a legal name: not empty, not `all`, no `->` inside")));
             }
             let id = if key == "hosts" { b.host(name) } else { b.switch(name) };
             if ids.insert(name, id).is_some() {
@@ -180,7 +180,7 @@ mod tests {
                 "links: no path from host `b`",
             ),
             (net(&[], &["x"], &[]), "hosts: there are no hosts"),
-            (net(&["a->b"], &[], &[]), "hosts: `a->b` is no legal name"),
+            (net(&["a->b"], &[], &[]), "hosts: `a->b` is not a legal name"),
             (with_bottleneck(&ab, &[], &[("a", "b", true)], Value::Text("a-b".into())), "bottleneck: `a-b` is not a link"),
         ];
         for (result, expected) in cases {

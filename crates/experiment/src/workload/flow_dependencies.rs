@@ -55,7 +55,7 @@ impl Dependencies {
             }
         }
         match self.waits_for_itself(&all) {
-            Some(row) => Err(format!("{}: flow `{}` waits, by way of others, for itself", row.line, row.id)),
+            Some(row) => Err(format!("{}: flow `{}` waits for itself through other flows", row.line, row.id)),
             None => Ok(all),
         }
     }

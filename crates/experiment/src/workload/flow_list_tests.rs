@@ -181,8 +181,8 @@ fn flows_wait_for_others() {
         ("a,s0,s1,10,0,\nb,s1,s0,10,0,a;a\n", "3: flow `b` waits twice for `a`"),
         ("a,s0,s1,10,0,\nb,s1,s0,10,0,a@soon\n", "3: flow `b` waits for `a@soon`, and `soon` is not a time"),
         ("a,s0,s1,10,0,@5us @6us\n", "2: flow `a` waits twice for `@6us`"),
-        ("a,s0,s1,10,0,b\n\nb,s1,s0,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
-        ("a,s0,s1,10,0,a\n", "2: flow `a` waits, by way of others, for itself"),
+        ("a,s0,s1,10,0,b\n\nb,s1,s0,10,0,a\n", "2: flow `a` waits for itself through other flows"),
+        ("a,s0,s1,10,0,a\n", "2: flow `a` waits for itself through other flows"),
     ] {
         let e = rows(text).unwrap_err();
         assert!(e.starts_with(part), "{e}");

@@ -71,7 +71,7 @@ fn parse(text: &str, racks: &[Rack<'_>]) -> Result<RackPairs, (usize, String)> {
             let weight = cell.parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0).ok_or_else(|| {
                 let cell: String = cell.chars().take(20).collect();
                 let of = "a row has the weights of the flows from one rack to each rack, numbers from 0 on";
-                (number, format!("column {}: `{cell}` is no weight; {of}", column + 1))
+                (number, format!("column {}: `{cell}` is not a weight; {of}", column + 1))
             })?;
             let (Some(source), Some(destination)) = (racks.get(row), racks.get(column)) else { continue };
             if weight == 0.0 {
@@ -141,15 +141,15 @@ mod tests {
         let two = racks(&[&[0, 1], &[2, 3]]);
         let of = |text: &str| parse(text, &two).unwrap_err();
         for (text, line, part) in [
-            ("0 1\nx 0", 2, "column 1: `x` is no weight"),
-            ("0,1\n\n-1,0", 3, "`-1` is no weight"),
-            ("l0,l1\n0,1\n1,0", 1, "`l0` is no weight"),
+            ("0 1\nx 0", 2, "column 1: `x` is not a weight"),
+            ("0,1\n\n-1,0", 3, "`-1` is not a weight"),
+            ("l0,l1\n0,1\n1,0", 1, "`l0` is not a weight"),
             ("0 1 2\n1 0 2", 1, "3 weights in a row, and the network has 2 racks: l0, l1"),
             ("0 1\n", 1, "ends after 1 rows"),
             ("", 1, "ends after 0 rows"),
             ("0 1\n1 0\n0 0", 3, "more than 2 rows"),
             ("0 0\n0 0", 2, "all weights are 0"),
-            ("nan 1\n1 0", 1, "`nan` is no weight"),
+            ("nan 1\n1 0", 1, "`nan` is not a weight"),
         ] {
             let (at, e) = of(text);
             assert!(at == line && e.contains(part), "{text:?}: {at}: {e}");

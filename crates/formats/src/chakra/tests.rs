@@ -102,7 +102,7 @@ fn files_of_all_ranks_are_needed() {
         (&[("t.0.et", good.clone()), ("s.0.et", good.clone())], "s.0.et: t.0.et is a trace of rank 0 as well"),
         (&[("t.et", good.clone())], "t.et: the name does not end in the rank"),
         (&[("t.0.et", good.clone())], "t.0.et: one rank sends no messages"),
-        (&[("t.0.et", vec![9, 9]), ("t.1.et", good.clone())], "t.0.et: this is no Chakra trace"),
+        (&[("t.0.et", vec![9, 9]), ("t.1.et", good.clone())], "t.0.et: this is not a Chakra trace"),
     ] {
         let found = rows_of(files).unwrap_err();
         assert!(found.starts_with(error), "{found}");

@@ -100,7 +100,7 @@ pub(super) struct Trace {
 
 impl Trace {
     pub(super) fn decode(mut bytes: &[u8]) -> Result<Trace, String> {
-        let damaged = |what: &str, e: &dyn std::fmt::Display| format!("this is no Chakra trace: {what}: {e}");
+        let damaged = |what: &str, e: &dyn std::fmt::Display| format!("this is not a Chakra trace: {what}: {e}");
         GlobalMetadata::decode_length_delimited(&mut bytes).map_err(|e| damaged("its metadata", &e))?;
         let mut nodes = Vec::new();
         while !bytes.is_empty() {

@@ -5,8 +5,8 @@
 use crate::FileError;
 use crate::fabric::Node;
 use crate::flow_set::{After, Flow, FlowSet};
-use crate::lines::words_of_lines;
 use crate::quantity;
+use crate::tokens::words_of_lines;
 use forebay_types::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ fn start(text: Option<&&str>, unit: StartUnit) -> Result<Time, String> {
     let text = text.ok_or("`start` has no value")?;
     match unit {
         StartUnit::Auto if text.contains(['.', 'e', 'E']) => Err(format!(
-            "start {text} is no integer, so the file may count microseconds: give --start-unit us or --start-unit ps"
+            "start {text} is not an integer, so the file may count microseconds: give --start-unit us or --start-unit ps"
         )),
         StartUnit::Auto | StartUnit::Picoseconds => quantity::time_in(text, "ps"),
         StartUnit::Microseconds => quantity::time_in(text, "us"),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn decimal_start_needs_a_unit() {
         let text = "Nodes 16\nConnections 1\n0->13 start 1.5 size 20\n";
-        assert!(parse(text, StartUnit::Auto).unwrap_err().starts_with("x.cm:3: start 1.5 is no integer"));
+        assert!(parse(text, StartUnit::Auto).unwrap_err().starts_with("x.cm:3: start 1.5 is not an integer"));
         assert_eq!(parse(text, StartUnit::Microseconds).unwrap().0.flows[0].start, Time::from_ns(1500));
     }
 

@@ -63,8 +63,9 @@ pub fn open(name: &str) -> Result<Helper, Error> {
     let program = Program::named(&attachment.program)?;
     let folder = attachment.pins().unwrap_or(Path::new("")).to_owned();
     if !folder.join("helper").exists() {
-        return Err(Error::new(format!("`{}` has no timers that a helper could keep", program.name))
-            .fix("`proboscis` is the one that has"));
+        return Err(
+            Error::new(format!("`{}` has no timers, so it needs no daemon", program.name)).fix("only `proboscis` has timers")
+        );
     }
     // The socket stays in the namespace in which it was opened.
     let wire = attachment.namespace.run(Wire::open)?.ok_or_else(|| gone(name))?;

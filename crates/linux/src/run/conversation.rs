@@ -29,7 +29,7 @@ pub enum Failed {
 
 impl From<io::Error> for Failed {
     fn from(e: io::Error) -> Failed {
-        Failed::Guest(format!("the conversation with the guest broke off: {e}"))
+        Failed::Guest(format!("lost the connection to the guest: {e}"))
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn hello(
             Incoming::Silence => {}
             Incoming::End if said.is_empty() => return Err(Failed::Guest("the guest ended before it was ready".into())),
             Incoming::End => {
-                return Err(Failed::Guest(format!("the guest ended before it was ready; it said: {}", said.trim_end())));
+                return Err(Failed::Guest(format!("the guest ended before it was ready; its log: {}", said.trim_end())));
             }
             Incoming::Frame(frame) if frame.kind == LOG => said.push_str(&frame.text()),
             Incoming::Frame(frame) => {
@@ -97,7 +97,7 @@ pub(crate) fn hello(
             }
         }
     }
-    Err(Failed::Guest(format!("the guest did not get ready in {} s", patience.as_secs())))
+    Err(Failed::Guest(format!("the guest was not ready after {} s", patience.as_secs())))
 }
 
 impl Run<'_> {
@@ -115,7 +115,7 @@ impl Run<'_> {
             match link.next(LOOK)? {
                 Incoming::End => return Err(Failed::Guest(format!("the guest ended before the run did{}", self.said()))),
                 Incoming::Silence if heard.elapsed() > patience => {
-                    return Err(Failed::Guest(format!("the guest has said nothing for {} s", patience.as_secs())));
+                    return Err(Failed::Guest(format!("no message from the guest for {} s", patience.as_secs())));
                 }
                 Incoming::Silence => look = true,
                 Incoming::Frame(frame) => {
@@ -141,7 +141,7 @@ impl Run<'_> {
                         self.log.push_str(&frame.text());
                     }
                 }
-                return Err(Failed::Guest(format!("the conversation with the guest broke off: {e}{}", self.said())));
+                return Err(Failed::Guest(format!("lost the connection to the guest: {e}{}", self.said())));
             }
             if look || frames >= FRAMES_PER_LOOK {
                 frames = 0;
@@ -164,6 +164,6 @@ impl Run<'_> {
 
     /// The guest's log, appended to error messages.
     fn said(&self) -> String {
-        if self.log.is_empty() { String::new() } else { format!("; it said: {}", self.log.trim_end()) }
+        if self.log.is_empty() { String::new() } else { format!("; its log: {}", self.log.trim_end()) }
     }
 }

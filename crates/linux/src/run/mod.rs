@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
             // The totals of connections follow from their packets.
             Final::KIND => {}
             LOG => self.log.push_str(&frame.text()),
-            kind => return Err(Failed::Guest(format!("the guest sent a frame of kind {kind}, which only it reads"))),
+            kind => return Err(Failed::Guest(format!("the guest sent a frame of kind {kind}, which only the host may send"))),
         }
         Ok(())
     }

@@ -146,7 +146,7 @@ fn silent_or_ended_guest_fails() {
         Err(Failed::Guest(why)) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(talk(), "the guest has said nothing for 0 s");
+    assert_eq!(talk(), "no message from the guest for 0 s");
     drop(guest_writes);
     assert_eq!(talk(), "the guest ended before the run did");
 }

@@ -60,7 +60,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
             Some(list) => {
                 for (i, (c, node)) in list.iter().enumerate() {
                     if list[..i].iter().any(|(d, _)| d.port == c.port) {
-                        cx.sink.error(node.at, "`corruption` names a port more than once", "one rate a port", None);
+                        cx.sink.error(node.at, "`corruption` names a port more than once", "one rate per port", None);
                         ok = false;
                     }
                 }
@@ -75,7 +75,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
                 for (l, node) in list {
                     // Links can have a loss of their own.
                     if faults.loss.iter().any(|known| known.port == l.port) {
-                        let label = "one loss a port; the key `loss` of a link is that of both directions";
+                        let label = "one loss per port; the key `loss` of a link is that of both directions";
                         cx.sink.error(node.at, "this port has a loss already", label, None);
                         ok = false;
                     }
@@ -97,7 +97,7 @@ pub(crate) fn faults(cx: &mut Cx, table: &TomlTable, built: &mut BuiltNetwork, d
         ok &= read.is_some();
         for (i, (hold, node)) in read.iter().flatten().enumerate() {
             if read.iter().flatten().take(i).any(|(other, _)| other.port == hold.port) {
-                cx.sink.error(node.at, format!("`{key}` names a port more than once"), "one entry a port", None);
+                cx.sink.error(node.at, format!("`{key}` names a port more than once"), "one entry per port", None);
                 ok = false;
             }
             match hold.p {

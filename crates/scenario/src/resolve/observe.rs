@@ -390,7 +390,7 @@ fn queue(cx: &mut Cx, node: &Node, ports: &Ports<'_>, duration: Option<Time>) ->
     }
     let mut seen = std::collections::HashSet::new();
     if !series.iter().all(|s| seen.insert(s.0)) {
-        cx.sink.error(node.at, "`queue` names a port more than once", "one series a port", None);
+        cx.sink.error(node.at, "`queue` names a port more than once", "one series per port", None);
         return None;
     }
     ok.then_some(series)

@@ -111,7 +111,7 @@ fn failed_device_ends_the_run() {
     match outcome {
         None => {}
         Some(_) if !removed => forebay_platform::doctor::requirements::skip("netns", "this test needs nsenter and ip"),
-        Some(Err(RunError::World(why))) => assert!(why.contains("broke off"), "{why}"),
+        Some(Err(RunError::World(why))) => assert!(why.contains("the testbed failed"), "{why}"),
         Some(other) => panic!("it goes on: {other:?}"),
     }
 }

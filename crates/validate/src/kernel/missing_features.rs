@@ -44,7 +44,7 @@ pub(crate) fn missing(script: &Script, settings: &Settings, watched: bool) -> Ve
         let Action::Code(text) = &event.action else { continue };
         for name in code::used(text).unwrap_or_default() {
             if !watched && ["exact_cwnd", "exact_ssthresh"].contains(&name.as_str()) && !defined.contains(&name) {
-                all.push(format!("the value {name}, which a kernel does not tell"));
+                all.push(format!("the value {name}, which a kernel does not report"));
             }
         }
         defined.extend(code::assigned(text));

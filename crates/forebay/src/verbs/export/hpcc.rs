@@ -97,7 +97,7 @@ impl<'a> Network<'a> {
         let hosts: HashMap<_, _> = ids.collect();
         match hosts.values().map(|(_, id)| *id).max() {
             Some(id) if id >= MAX_NODES => {
-                Err(Failure::Usage(format!("node {id}: the addresses of fct.txt tell {MAX_NODES} nodes apart, from 0 on")))
+                Err(Failure::Usage(format!("node {id}: fct.txt has addresses for nodes 0 to {}", MAX_NODES - 1)))
             }
             _ => Ok(Network { experiment, fib, hosts }),
         }

@@ -1,4 +1,4 @@
-//! Objects of JSON with the names of IPFIX information elements (RFC 7012), one a line, as ipfixcol and ipfixcol2 write them.
+//! Objects of JSON with the names of IPFIX information elements (RFC 7012), one per line, as ipfixcol and ipfixcol2 write them.
 
 use super::{Count, Damage, FlowRecord, MAX_TIME, Parsed, TCP, flags, shown, time};
 use crate::trains::packet::{Endpoint, Flags};
@@ -77,7 +77,7 @@ pub(super) fn parse(line: &str) -> Result<Parsed, Damage> {
         return Ok(Parsed::Nothing);
     }
     let value: Value = serde_json::from_str(line).map_err(|e| format!("is not a JSON object: {e}"))?;
-    let Value::Object(map) = &value else { return Err("is not a JSON object; legal: one record a line".into()) };
+    let Value::Object(map) = &value else { return Err("is not a JSON object; legal: one record per line".into()) };
     // Templates and options have other types.
     if map.get("@type").and_then(Value::as_str).is_some_and(|kind| kind != "ipfix.entry") {
         return Ok(Parsed::Nothing);

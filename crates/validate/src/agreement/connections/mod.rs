@@ -37,7 +37,7 @@ impl Arguments {
     fn parse(args: &[String]) -> Result<Arguments, String> {
         const FORM: &str = "--connections: expected KIND SEED COUNT [--keep FOLDER]";
         let [kind, seed, count, rest @ ..] = args else { return Err(FORM.into()) };
-        let number = |text: &str| text.parse().map_err(|_| format!("{FORM}: `{text}` is no number"));
+        let number = |text: &str| text.parse().map_err(|_| format!("{FORM}: `{text}` is not a number"));
         let keep = match rest {
             [] => None,
             [flag, folder] if flag == "--keep" => Some(folder.into()),
