@@ -57,7 +57,7 @@ impl ClosedForms {
     }
 }
 
-/// Draws the closed forms of a variant: one block a model, one line a value.
+/// Draws the closed forms of a variant: one block per model, one line per value.
 fn table(verdicts: &[Applicability], collected: &[Vec<Samples>], simulated: bool, colour: bool) -> String {
     let mut out = String::new();
     for (verdict, columns) in verdicts.iter().zip(collected) {

@@ -1,5 +1,5 @@
-//! The `forebay` command, as a library that the program and the Python package share. One file a command in `verbs/`; this one parses, dispatches and
-//! turns outcomes into exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
+//! The `forebay` command, as a library that the program and the Python package share. Each command has one file in `verbs/`; this file parses, dispatches
+//! and maps outcomes to exit codes: 0 done, 1 the run failed, 2 bad input or usage, 130 interrupted.
 
 mod closed_forms;
 

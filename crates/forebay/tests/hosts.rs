@@ -133,7 +133,7 @@ fn one_attachment(folder: &Path) {
 
     let metrics = folder.join("forebay.prom");
     let lines = works(&lab, &format!("watch fbt_cli --seconds 2 --prometheus {}", metrics.display()));
-    check(lines.lines().any(|l| l.trim_start().starts_with("2 s") && l.contains("Mbit/s")), "watch says a line a second");
+    check(lines.lines().any(|l| l.trim_start().starts_with("2 s") && l.contains("Mbit/s")), "watch prints one line per second");
     check(lines.contains("fbt_cli stays attached"), "and that it stays attached");
     let text = std::fs::read_to_string(&metrics).unwrap_or_default();
     for words in [

@@ -30,7 +30,7 @@ impl Column {
     }
 }
 
-/// A table: one line a row. Where not all columns fit, the others are in blocks below, behind the keys again. Each line of heads has a style.
+/// A table: one line per row. Where not all columns fit, the others are in blocks below, behind the keys again. Each line of heads has a style.
 pub(crate) fn render(keys: &[Column], columns: &[Column], styles: &[&str], fits: Option<usize>, colour: bool) -> String {
     let rows = keys.iter().chain(columns).map(|c| c.cells.len()).max().unwrap_or(0);
     let taken = keys.iter().map(|c| c.width() + c.gap + 2).sum::<usize>().saturating_sub(2);

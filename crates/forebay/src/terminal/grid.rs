@@ -4,7 +4,7 @@ use crate::terminal::columns::{self, Column};
 use crate::terminal::style::BOLD;
 use forebay_analysis::Grid;
 
-/// One line a row: texts at the left of their columns, columns with numbers at the right. Columns that do not fit `width` are below, behind the
+/// One line per row: texts at the left of their columns, columns with numbers at the right. Columns that do not fit `width` are below, behind the
 /// first texts again, which identify the rows.
 pub(crate) fn render(grid: &Grid, fits: Option<usize>, colour: bool) -> String {
     let column = |c: usize| {

@@ -1,4 +1,5 @@
-//! Progress of runs: bars for a person, a line a minute for a log, one JSON object a line for a program (fields in `docs/reference/results.md`), or nothing.
+//! Progress of runs: bars for a person, one line per minute for a log, one JSON object per line for a program (fields in `docs/reference/results.md`),
+//! or nothing.
 
 use crate::terminal::escape::escape;
 use crate::terminal::failure::Failure;

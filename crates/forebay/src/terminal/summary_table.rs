@@ -1,4 +1,4 @@
-//! Table of a run: one line a number, one column a transport, means with 95 % intervals if there are several seeds.
+//! Table of a run: one line per number, one column per transport, means with 95 % intervals if there are several seeds.
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{BOLD, DIM, NAME, paint};

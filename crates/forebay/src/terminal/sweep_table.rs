@@ -1,4 +1,4 @@
-//! Table of a sweep: one row a point and transport, a few numbers each, means with 95 % intervals over the seeds.
+//! Table of a sweep: one row per point and transport, a few numbers each, means with 95 % intervals over the seeds.
 
 use crate::terminal::columns::{self, Column};
 use crate::terminal::style::{DIM, NAME};

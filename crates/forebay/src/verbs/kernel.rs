@@ -253,7 +253,7 @@ fn remove(cache: &Cache, args: &Remove) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Prints the progress of a build on standard error: a line that changes on a terminal, else a line a step.
+/// Prints the progress of a build on standard error: a line that changes on a terminal, else one line per step.
 struct Display {
     spinner: Option<ProgressBar>,
     unpacked: bool,
