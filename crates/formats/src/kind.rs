@@ -1,6 +1,6 @@
 //! Recognition of files by their content.
 
-use crate::lines::words_of_lines;
+use crate::tokens::words_of_lines;
 use std::fmt;
 
 /// Kind of an imported file.

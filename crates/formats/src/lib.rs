@@ -22,10 +22,10 @@ mod hpcc;
 mod htsim;
 mod import;
 mod kind;
-mod lines;
 mod quantity;
 mod scenario;
 mod schedule;
+mod tokens;
 pub mod trains;
 
 pub use error::FileError;

@@ -2,7 +2,7 @@
 
 use crate::FileError;
 use crate::fabric::{Fabric, Failure, Marking};
-use crate::lines::words_of_lines;
+use crate::tokens::words_of_lines;
 use forebay_types::{Rate, Time};
 use std::collections::BTreeMap;
 

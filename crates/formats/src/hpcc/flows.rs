@@ -6,8 +6,8 @@
 use crate::FileError;
 use crate::fabric::Node;
 use crate::flow_set::{Flow, FlowSet};
-use crate::lines::words_of_lines;
 use crate::quantity;
+use crate::tokens::words_of_lines;
 
 /// Reads a list. `host` maps the id of a node to the host.
 ///

@@ -10,8 +10,8 @@
 
 use crate::FileError;
 use crate::fabric::{Fabric, Link, LinkProperties, Node};
-use crate::lines::Tokens;
 use crate::quantity;
+use crate::tokens::Tokens;
 use std::collections::BTreeSet;
 
 /// Maximum number of nodes, of a scenario.

@@ -5,7 +5,7 @@
 
 use crate::FileError;
 use crate::fabric::{Buffer, Fabric, Link, LinkProperties, Node};
-use crate::lines::words_of_lines;
+use crate::tokens::words_of_lines;
 use forebay_types::{Rate, Time};
 
 /// Maximum number of hosts of a scenario.

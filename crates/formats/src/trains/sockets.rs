@@ -1,4 +1,4 @@
-//! Snapshots of sockets, as `ss -tinmHO` of iproute2 prints them: one line a socket, or two without `-O`.
+//! Snapshots of sockets, as `ss -tinmHO` of iproute2 prints them: one line per socket, or two without `-O`.
 //!
 //! A snapshot has no times of messages. It gives the data and the RTT of each connection, and what limits its sender. Of several snapshots of a connection,
 //! the one with the most data counts.
