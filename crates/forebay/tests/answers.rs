@@ -194,7 +194,7 @@ fn ranking_has_margin_and_cause() {
 }
 
 #[test]
-fn equal_results_are_no_victory() {
+fn equal_results_have_no_winner() {
     says(
         "ties",
         &["No difference of 20 % or more in the 99th percentile of query completion times between cubic and newreno"],
@@ -269,7 +269,7 @@ fn workload_that_never_began_first() {
 }
 
 #[test]
-fn twins_are_equal() {
+fn equal_goodputs_are_a_tie() {
     let first = ["A long flow gets the same goodput in ", "within the accuracy of 40 seeds"];
     says("twins", &first, &[]);
 }

@@ -35,7 +35,7 @@ mod tests {
     use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 
     #[test]
-    fn failed_dump_is_no_empty_answer() {
+    fn failed_dump_is_an_error() {
         // The kernel lists sockets of no such protocol (experimental, RFC 3692).
         let protocol = 253;
         let (states, socket_id) = (StateFlags::all(), SocketId::new_v4());

@@ -37,32 +37,32 @@ fn hold(cc: &'static str) {
 }
 
 #[test]
-fn rns_is_its_core() {
+fn newreno_matches_c_core() {
     hold("newreno");
 }
 
 #[test]
-fn dctcp_is_its_core() {
+fn dctcp_matches_c_core() {
     hold("dctcp");
 }
 
 #[test]
-fn l2dct_is_its_core() {
+fn l2dct_matches_c_core() {
     hold("l2dct");
 }
 
 #[test]
-fn d2tcp_is_its_core() {
+fn d2tcp_matches_c_core() {
     hold("d2tcp");
 }
 
 #[test]
-fn trim_is_its_core() {
+fn trim_matches_c_core() {
     hold("trim");
 }
 
 #[test]
-fn prin_is_its_core() {
+fn prin_matches_c_core() {
     hold("prin");
 }
 

@@ -249,7 +249,7 @@ mod tests {
 
     /// After a second the guest's own timer has it.
     #[test]
-    fn it_gives_up() {
+    fn retries_end_after_a_second() {
         let mut s = Schedule::new(Timers::published(1));
         s.notice(0, Notice::Opens([1; 12], 3, vec![7]));
         let all = orders(&mut s, 1_100_000);
