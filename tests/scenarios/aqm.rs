@@ -1,6 +1,6 @@
 //! DCTCP and NewReno with ECN at one bottleneck, under the queues of the coexistence study: throughput ratio and queue length. Bounds are 25 % around
-//! the results of an independent small simulation (`coexistence.md` 4.3 to 4.5) with the same set-up. Both have a latched echo, 1 Gb/s, 250 us, and a
-//! buffer of 250 packets beside the one in service.
+//! the results of an independent small simulation (coexistence specification 4.3 to 4.5) with the same set-up. Both have a latched echo, 1 Gb/s,
+//! 250 us, and a buffer of 250 packets beside the one in service.
 
 use forebay_tests::run;
 use forebay_types::GroupId;
@@ -75,7 +75,7 @@ fn shares_under_step_red_and_choke() {
     }
 }
 
-/// Readings of \"m packets are compared\" at min 30 (`coexistence.md` 1.5): only `all` is fairer than plain CHOKe by much.
+/// Readings of \"m packets are compared\" at min 30 (coexistence specification 1.5): only `all` is fairer than plain CHOKe by much.
 #[test]
 fn readings_of_modified_choke() {
     let of = |rule: &str| share("choke-multi", &format!("min = \"30pkt\", max = \"100pkt\", match = \"{rule}\"")).0;

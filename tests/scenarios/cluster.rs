@@ -1,5 +1,5 @@
-//! Scaled cluster benchmark of the DCTCP slides (dctcp.md 4.13): 1 MB of answers arrive at shallow shared memory, beside background flows. The
-//! publication reports timeouts in more than 90 % of TCP's queries and less than 1 % of DCTCP's. The slides print no numbers, and the distributions
+//! Scaled cluster benchmark of the DCTCP slides (DCTCP specification 4.13): 1 MB of answers arrive at shallow shared memory, beside background flows.
+//! The publication reports timeouts in more than 90 % of TCP's queries and less than 1 % of DCTCP's. The slides print no numbers, and the distributions
 //! are our choice, so the difference is much smaller here.
 
 use forebay_tests::{Rounds, repository, run};

@@ -1,4 +1,4 @@
-//! PRIN against NewReno in barrier rounds: the numbers of `incast-prin.md` 3.5 and the claims about timeouts.
+//! PRIN against NewReno in barrier rounds: the numbers of the PRIN specification, 3.5, and the claims about timeouts.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 

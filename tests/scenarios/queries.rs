@@ -5,7 +5,7 @@ use forebay_experiment::rows::FlowRow;
 use forebay_tests::one;
 use forebay_types::{NodeId, QueryId, WorkloadId};
 
-/// dctcp.md 4.5, 4.6: deadlines of blocks and answers count from the request.
+/// DCTCP specification 4.5, 4.6: deadlines of blocks and answers count from the request.
 #[test]
 fn query_deadline_counts_from_request() {
     let o = one(

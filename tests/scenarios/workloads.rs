@@ -290,7 +290,7 @@ fn per_train_connections_without_pause() {
 pub(crate) const RACKS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts-per-leaf = 4\n\
                      host = { rate = \"1Gbps\", delay = \"5us\" }\noversubscription = 2\n[transport]\nstack = \"ns2\"\n[[workload]]\n";
 
-/// proboscis.md 8.8: every host of a rack starts its number of flows, to random hosts of the other racks.
+/// ProBoSCIS specification 8.8: every host of a rack starts its number of flows, to random hosts of the other racks.
 #[test]
 fn one_rack_to_all_others() {
     let o = one(

@@ -7,7 +7,7 @@ use forebay_types::{Rate, Time};
 /// Largest RTT, ps: 100 s.
 const MAX_RTT: u64 = 100_000_000_000_000;
 
-/// A bottleneck of rate C on a path with the base RTT D (`incast-prin.md` 1.2; TRIM's D and DCTCP's RTT). D consists of propagation, serialization
+/// A bottleneck of rate C on a path with the base RTT D (PRIN specification 1.2; TRIM's D and DCTCP's RTT). D consists of propagation, serialization
 /// of a data packet on every hop, and the latency of its ACK, without queueing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pipe {

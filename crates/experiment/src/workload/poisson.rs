@@ -219,7 +219,7 @@ mod tests {
         close(rate(&one, 0.5, &[]), 0.5 * 5e9 / (8.0 * 14_600.0));
     }
 
-    /// The arrival rates per unit load of proboscis.md section 7: 9 leaves of 16 hosts at 10 Gbps, 4 spines.
+    /// The arrival rates per unit load of the ProBoSCIS specification, 7: 9 leaves of 16 hosts at 10 Gbps, 4 spines.
     #[test]
     fn load_of_the_bottleneck_layer() {
         let table = |text: &str| SizeDist::Table(std::sync::Arc::new(forebay_types::SizeTable::parse(text, "t").unwrap()));

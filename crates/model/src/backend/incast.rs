@@ -208,7 +208,7 @@ fn notes(v: &Experiment, w: WorkloadId, tcp: &Transport, jitter: Time, rtt: Time
     if tcp.ack_every > 1 {
         notes.push("the model assumes an ACK for every packet, but the stack delays ACKs".into());
     }
-    // A fifth of the RTT: with 20 us at D = 100 us hardly any flow loses a whole window (`incast-prin.md` 1.10).
+    // A fifth of the RTT: with 20 us at D = 100 us hardly any flow loses a whole window (PRIN specification 1.10).
     if jitter.0 < rtt.0 / 5 {
         notes.push("senders start nearly simultaneously, but the model spreads them over the time of a window".into());
     }

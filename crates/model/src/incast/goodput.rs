@@ -101,8 +101,8 @@ mod tests {
     use super::super::base;
     use super::*;
 
-    /// `incast-prin.md` 3.5: with halved first windows N* of the base configuration is 53, and 32 with a floor of 2; 13 without PRIN. Below it only
-    /// the sawtooth remains, for which a buffer of more than C D keeps the link busy.
+    /// PRIN specification 3.5: with halved first windows N* of the base configuration is 53, and 32 with a floor of 2; 13 without PRIN. Below it
+    /// only the sawtooth remains, for which a buffer of more than C D keeps the link busy.
     #[test]
     fn prin_prevents_timeouts_below_its_nstar() {
         let m = Incast::new(&base()).unwrap();

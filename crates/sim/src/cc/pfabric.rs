@@ -1,5 +1,5 @@
-//! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3; `proboscis.md` 6): start with a window of one
-//! bandwidth-delay product, grow by a segment per ACK, and let nothing but timeouts interfere. Priorities at the ports do the rest.
+//! pFabric's minimal rate control (Alizadeh et al., SIGCOMM 2013, section 4.3): start with a window of one bandwidth-delay product, grow by a segment
+//! per ACK, and reduce the window on timeouts only. The priorities of the pFabric queues control congestion.
 
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Threshold, Window};
 use crate::shim::srpt;
@@ -51,7 +51,7 @@ fn adjust(c: &mut Transport) {
     c.rto_rule = RtoRule::Fixed;
     c.probe_after = 5;
     c.idle = Idle::Keep;
-    // `proboscis.md` 6, variant pfabric-text.
+    // ProBoSCIS specification 6, variant pfabric-text.
     c.init_cwnd = 10;
     c.shims = vec![Chosen { name: srpt::ENTRY.entry.name, values: Values(Vec::new()) }];
 }

@@ -54,7 +54,7 @@ type ByLoad = [[u64; 7]; 5];
 const TABLES: &[(&str, &ByLoad)] = &[("websearch", &WEBSEARCH), ("datamining", &DATAMINING)];
 const PER_MESSAGE: &[(&str, bool)] = &[("message", true), ("connection", false)];
 
-/// Thresholds by load 0.5, 0.6, ... 0.9 in segments of 1460 B, from the publication's scripts (`proboscis.md` 6).
+/// Thresholds by load 0.5, 0.6, ... 0.9 in segments of 1460 B, from the publication's scripts (ProBoSCIS specification 6).
 const WEBSEARCH: ByLoad = [
     [1059, 1412, 1643, 1869, 2008, 2115, 2184],
     [956, 1381, 1718, 2028, 2297, 2551, 2660],
@@ -136,7 +136,7 @@ fn given(sizes: &[String]) -> Result<Vec<u64>, BuildError> {
     Ok(demote)
 }
 
-/// The row of the nearest load; below 0.5 that of 0.5 (`proboscis.md` 6).
+/// The row of the nearest load; below 0.5 that of 0.5 (ProBoSCIS specification 6).
 fn published(rows: &ByLoad, load: f64) -> Vec<u64> {
     let row = ((load - 0.5) * 10.0).round().clamp(0.0, 4.0) as usize;
     rows[row].iter().map(|segments| segments * 1460).collect()

@@ -1,4 +1,4 @@
-//! PRIN (`incast-prin.md` 3): the window is halved at the start of each block, and the last three segments of a block have priority. A
+//! PRIN (its specification, 3): the window is halved at the start of each block, and the last three segments of a block have priority. A
 //! block is a message of the application. As an extension, fast retransmit can be made to wait at the end of a block.
 
 use super::tag::{Message, MessageStart, Messages, Restart, Segment, TagShim};

@@ -1,4 +1,4 @@
-//! L2DCT (Munir et al., INFOCOM 2013; constants of `trim.md` section 4): how a connection's reaction changes with what it has sent.
+//! L2DCT (Munir et al., INFOCOM 2013; constants of the TRIM specification, 4): how a connection's reaction changes with what it has sent.
 
 use crate::scripted::config_with;
 use crate::scripted::sender::Script;

@@ -1,4 +1,4 @@
-//! PRIN on the wire (`incast-prin.md` 3): the window at block starts, the tags of block tails, and its extensions.
+//! PRIN on the wire (its specification, 3): the window at block starts, the tags of block tails, and its extensions.
 
 use crate::scripted::pipe::{PASS, Pipe};
 use crate::scripted::sender::Script;

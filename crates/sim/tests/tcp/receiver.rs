@@ -261,7 +261,7 @@ fn exact_echo() {
     assert_eq!(r.acks(), "1 2E 3E 4 5E");
 }
 
-/// `ecn-echo = "latched"`: a DCTCP sender's receiver with RFC 3168's latch (`coexistence.md` 1.6) turns one mark into an echo until CWR, and
+/// `ecn-echo = "latched"`: a DCTCP sender's receiver with RFC 3168's latch (coexistence specification 1.6) turns one mark into an echo until CWR, and
 /// does not acknowledge early when marks come and go.
 #[test]
 fn latched_echo_for_dctcp() {

@@ -1,4 +1,4 @@
-//! TCP-TRIM, from its paper, with ambiguities resolved as the notes A1 to A27 of the specification recommend. After a gap two probes decide how much
+//! TCP-TRIM, from its paper, with ambiguities resolved as the notes A1 to A27 of its specification recommend. After a gap two probes decide how much
 //! of the old window is reused (`probe`). During transfer the RTT is kept near a threshold K (`threshold`). Losses are handled as in Reno.
 
 mod config;

@@ -1,4 +1,4 @@
-//! Tests of both roles for data of the host that accepts the connection (4, item 24), with crafted packets.
+//! Tests of both roles for data of the host that accepts the connection (ProBoSCIS 4, item 24), with crafted packets.
 
 use super::config::default_config;
 use super::testing::Capture;

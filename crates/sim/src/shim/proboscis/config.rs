@@ -114,7 +114,7 @@ pub(crate) const ENTRY: ShimEntry<Config> = ShimEntry {
                 Kind::Bool,
                 "true",
                 "on connections with `two-way = true`, data of the end that accepts is protected, too: a train goes ahead of its SYN-ACK, and the opener's \
-                 packets have the window until one acknowledges data (4, item 24)",
+                 packets have the window until one acknowledges data",
             ),
         ],
     },
