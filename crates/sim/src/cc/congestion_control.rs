@@ -184,7 +184,7 @@ pub enum Trigger {
 pub struct Reduction {
     /// Its cause.
     pub trigger: Trigger,
-    /// Window or flight from which the stack reduces, segments; see [`Reduce`](forebay_experiment::transport::SsthreshFrom).
+    /// Window or flight from which the stack reduces, segments; see [`SsthreshFrom`](forebay_experiment::transport::SsthreshFrom).
     pub from: f64,
     /// Bytes in the network, as [`Ack::in_flight`].
     pub in_flight: u64,

@@ -1,4 +1,4 @@
-//! A null congestion control: sends at a fixed rate, whatever is lost or marked. `forebay referee` must convict it.
+//! A null congestion control: sends at a fixed rate, whatever is lost or marked. `forebay referee` must report violations.
 
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Outcome, Path, Reduction, Threshold, Window};
 use forebay_experiment::transport::Ecn;

@@ -1,4 +1,4 @@
-//! A null congestion control: halves its window in each round trip and never grows. `forebay referee` must convict it.
+//! A null congestion control: halves its window in each round trip and never grows. `forebay referee` must report violations.
 
 use super::newreno::halve;
 use super::{Ack, CcConfig, CcEntry, CongestionControl, Reduction, Round, Threshold, Window};

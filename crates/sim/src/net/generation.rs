@@ -1,8 +1,8 @@
 //! Generation of a connection slot: identifies the connection of a packet, a timer or an endpoint among those that have used the slot.
 
 /// Generation of an endpoint: its number among the connections of its slot, modulo 64, and whether a shim sits between it and the network. Packets
-/// carry the number only. So one comparison per packet finds late packets, closed endpoints, and endpoints with a shim; all other packets pay nothing
-/// for these cases.
+/// carry the number only. So one comparison per packet finds late packets, closed endpoints, and endpoints with a shim; all other packets have no
+/// extra cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Generation(u8);
 

@@ -5,8 +5,8 @@
 //!
 //! Not modeled: SACK blocks in segments with data (they would make the segments shorter).
 //!
-//! The generation of the connections selects this path, as for shims, so that others pay nothing. A shim is below both directions: a packet with data
-//! passes its end for the data first, and its end for the carried ACK then.
+//! The generation of a connection selects this path, as for shims, so one-way connections have no extra cost. A shim is below both directions: a data
+//! packet passes the shim end of its own direction first, and then the shim end of the direction that the carried ACK belongs to.
 
 use super::SimState;
 use super::host_tx::SenderCall;

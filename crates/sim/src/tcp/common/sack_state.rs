@@ -15,7 +15,7 @@ pub struct SackState {
     pub board: Scoreboard,
     /// Time-based loss detection.
     pub rack: Rack,
-    /// Number of duplicate ACKs that are a loss, where they are counted instead of SACKs (Linux `reordering`); 0 with SACK.
+    /// Number of duplicate ACKs that indicate a loss, in connections without SACK (Linux `reordering`); 0 with SACK.
     pub reordering: u32,
     /// Time at which the running timer was set.
     pub timer_set: Time,

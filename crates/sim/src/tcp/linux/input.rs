@@ -27,8 +27,8 @@ struct Losses {
 }
 
 impl Sender {
-    /// Processes an ACK up to stream offset `number` and completes `ack`. A later ACK may have come before. `widens`: it opens the receive window
-    /// further.
+    /// Processes an ACK up to stream offset `number` and completes `ack`. The ACK may be old (tcp_ack, `old_ack`). `widens`: it
+    /// carries data or a new window.
     pub(in crate::tcp) fn on_ack_sack_linux(
         &mut self,
         c: &TcpConfig,

@@ -11,7 +11,7 @@ pub(super) struct Evidence {
     pub dubious: bool,
     /// It is a duplicate ACK (`num_dupack`).
     pub duplicate: bool,
-    /// It SACKs something new (FLAG_DATA_SACKED).
+    /// The ACK SACKs something new (FLAG_DATA_SACKED).
     pub sacked: bool,
     /// It has shown that a recovery was spurious (tcp_try_undo_partial).
     pub undone: bool,

@@ -6,8 +6,8 @@ use crate::tcp::config::TcpConfig;
 use crate::tcp::sender::{CaState, Sender};
 
 impl Sender {
-    /// Processes an ACK up to stream offset `number` and completes `ack`. A later ACK may have come before. `widens`: it opens the receive window
-    /// further.
+    /// Processes an ACK up to stream offset `number` and completes `ack`. The ACK may be old, that is, below `snd_una`. `widens`: it
+    /// carries data or a new window.
     pub(in crate::tcp) fn on_ack_sack_rfc(
         &mut self,
         c: &TcpConfig,

@@ -1,4 +1,8 @@
-//! Steps that every ACK needs: window update, RTT sample, ECN, growth of the window.
+//! ACK processing (tcp_ack). `on_packet` tries the fast paths. The slow path updates the receive window, takes the RTT sample and reads the marks.
+//!
+//! Three kinds of functions then detect losses, recover, and grow the window by `grow`: with SACK `on_ack_sack` (`linux/input.rs`, `rfc/sack.rs`), in
+//! Linux without SACK `on_ack_without_sack` (`linux/reno_sack.rs`), else `on_new_ack` and `on_duplicate` (`rfc/newreno.rs`). Data leaves in
+//! `transmit_after`.
 
 use super::{CaState, Phase, Sender, Timer};
 use crate::cc::Ack;
@@ -23,7 +27,7 @@ impl Sender {
         }
     }
 
-    /// Processes a packet that is no fast-path ACK of a sender without a scoreboard.
+    /// Processes a packet that [`Sender::fast_path_ack`] does not take: by the fast path with a scoreboard, or by the slow path.
     #[inline(always)]
     pub(crate) fn on_packet_unless_plain(
         &mut self,
@@ -84,7 +88,8 @@ impl Sender {
         let comparable = ack > 0 || !self.stream.scales_window() || self.stream.snd_wnd_edge() > 65_535;
         let window_update = edge != self.stream.snd_wnd_edge() && ack == self.stream.snd_una() && comparable || carried;
         // tcp_may_update_window: a window that closes is new, one that shrinks is not. The first window after the SYN-ACK is new too, because it has
-        // another sequence number. Our choice: an ACK without data after data of the peer, which has one too, is not.
+        // another sequence number. Our choice: the window of a pure ACK after data of the peer is not new, although the sequence number differs there
+        // too.
         let linux = c.is_linux();
         let first = self.stream.snd_una() == 0 && self.stream.leaves_syn_ack_window();
         // Data that carries the ACK has a newer sequence number, and is no duplicate ACK (RFC 5681 section 2 (b); FLAG_DATA).
@@ -274,7 +279,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn echoed(&mut self, c: &TcpConfig, now: Time, ack: u64, echo: u32) -> Option<Time> {
         let rtt = if c.timestamps {
-            // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT that a data centre makes.
+            // Nanosecond clock, 32 bits: wraps after 4.3 s, longer than any RTT in a data center.
             Some(now.since(echo))
         } else {
             self.timers.take_timed(ack).map(|sent| now - sent)

@@ -207,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// Notes that the oldest message is acknowledged: `next` is the one behind it, as of [`Sender::start_message`].
+    /// Starts the statistics of the next message after the oldest one is acknowledged. `next` has the arguments of [`Sender::start_message`].
     pub fn next_message(&mut self, next: Option<(u64, u64, u64)>) {
         self.start_message(next.unwrap_or((0, 0, u64::MAX)));
         self.stats.next(&mut self.cold, self.cc.window.cwnd);
@@ -242,7 +242,7 @@ impl Sender {
         self.timers.awaits_count()
     }
 
-    /// Closed endpoint. `lent` is the scoreboard of a connection that has ended, for its memory.
+    /// Creates a closed endpoint. A scoreboard of an ended connection, if given, is emptied and used again with its memory.
     ///
     /// # Panics
     /// If full segments have no payload, because no data could be sent.

@@ -12,7 +12,7 @@ use forebay_types::{Time, TimeOrNever};
 
 /// Contents of one ACK, compared with the scoreboard.
 pub(in crate::tcp) struct SackInfo {
-    /// It reports a duplicate (RFC 2883).
+    /// The ACK reports a duplicate (RFC 2883).
     pub(in crate::tcp) dsack: bool,
     /// Offset behind the duplicate.
     pub(in crate::tcp) dsack_end: u64,
@@ -24,15 +24,15 @@ pub(in crate::tcp) struct SackInfo {
     pub(in crate::tcp) repetitions: u32,
     /// Send time of the latest segment that is newly acknowledged or SACKed.
     pub(in crate::tcp) newest: Option<Time>,
-    /// It SACKs something new.
+    /// The ACK SACKs something new.
     pub(in crate::tcp) sacked: bool,
-    /// It newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
+    /// The ACK newly covers data from before the end of the episode that was sent only once (Linux FLAG_ORIG_SACK_ACKED).
     pub(in crate::tcp) original: bool,
     /// Segments newly acknowledged or SACKed.
     pub(in crate::tcp) segments: u32,
     /// Some of the data that the cumulative ACK covers was sent more than once.
     pub(in crate::tcp) repeated: bool,
-    /// Ages of the segments that it acknowledges (by Karn's rule, if none was sent twice) and SACKs.
+    /// Ages of the segments that the ACK acknowledges (by Karn's rule, if none was sent twice) and SACKs.
     pub(in crate::tcp) ages: (Ages, Ages),
 }
 
@@ -43,8 +43,8 @@ impl Sender {
         if c.is_linux() { Time::from_us(now.as_us()) } else { now }
     }
 
-    /// Processes an ACK of a stack with SACK, up to stream offset `number`, and completes `ack`. A later ACK may have come before. `widens`: it opens
-    /// the receive window further.
+    /// Processes an ACK of a stack with SACK, up to stream offset `number`, and completes `ack`. The ACK may be old (tcp_ack,
+    /// `old_ack`). The flag in `at` is true if it carries data or a new window.
     #[inline]
     pub(in crate::tcp) fn on_ack_sack(
         &mut self,
