@@ -41,6 +41,10 @@ fn peers_page_is_current() {
     } else if let Some((old, new)) = page.lines().zip(new.lines()).find(|(old, new)| old != new) {
         panic!("docs/internals/peers.md differs: regenerate it with FOREBAY_UPDATE=1\n{old}\n{new}");
     } else {
-        assert_eq!(page.len(), new.len(), "docs/internals/peers.md has another number of lines: regenerate it with FOREBAY_UPDATE=1");
+        assert_eq!(
+            page.len(),
+            new.len(),
+            "docs/internals/peers.md has another number of lines: regenerate it with FOREBAY_UPDATE=1"
+        );
     }
 }

@@ -24,7 +24,7 @@ pub struct Variation {
     pub other_seeds: bool,
 }
 
-/// Variations of a scenario in the order of their evaluation, those that most often reverse an advice first; and assumptions that cannot be varied,
+/// Variations of a scenario in the order of their evaluation, those that most often reverse the advice first; and assumptions that cannot be varied,
 /// with the reason.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variations {

@@ -1,4 +1,4 @@
-//! Numbers of an advice as text.
+//! Numbers of the advice as text.
 
 use forebay_analysis::Dimension;
 use forebay_scenario::Goal;

@@ -7,7 +7,7 @@ use crate::search::Advice;
 use crate::sentences::recommendation;
 use serde_json::{Value as Json, json};
 
-/// Formats an advice as one document: times in seconds, rates in bit/s; `null` for values that were not measured.
+/// Formats the advice as one document: times in seconds, rates in bit/s; `null` for values that were not measured.
 pub fn json(a: &Advice) -> Json {
     let why = |(name, why): &(String, String)| json!({"name": name, "why": why});
     json!({

@@ -8,9 +8,9 @@
 //! * `search` simulates the others on the pool of sweeps: every change by itself, and the best, with pairs of them, in all networks. `field` drops changes
 //!   that cannot win any more. All variants use the same seeds, so that differences are paired. `trial` runs them, `plan` combines them.
 //! * `reference` ends the runs of changes when their ratios to the present network are known.
-//! * `rank` compares a change with the present network; `robust` compares changes under the variations; `decide` recommends the one with the best
+//! * `rank` compares a change with the present network; `robustness` compares changes under the variations; `decide` recommends the one with the best
 //!   worst case. Changes that starve a traffic class rank last.
-//! * `words` and `page` present the result to people, `json` to programs.
+//! * `sentences`, `table` and `page` present the result to users, `json` to programs.
 
 mod assumptions;
 mod columns;

@@ -1,4 +1,4 @@
-//! Report page of an advice: the recommendation, gain against price, the networks tried, the installation, then all changes.
+//! Report page of the advice: the recommendation, gain against cost, the networks tried, the installation, then all changes.
 
 use crate::rank::{Change, Entry};
 use crate::search::Advice;
@@ -50,7 +50,7 @@ pub fn page(a: &Advice) -> Page {
     }
 }
 
-/// Gain against price: the objective on a logarithmic axis to the right, and the number of each other class upward.
+/// Gain against cost: the objective on a logarithmic axis to the right, and the number of each other class upward.
 fn scatter(a: &Advice, shown: &[(usize, &Entry)]) -> Option<Section> {
     let goal = a.objective.goal;
     let today = a.today.objective?.before;

@@ -7,7 +7,7 @@ use forebay_store::StoreError;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Request for an advice.
+/// Request for advice.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// Backends.

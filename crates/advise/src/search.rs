@@ -33,7 +33,7 @@ const FEW_SEEDS: u32 = 2;
 const CANDIDATES: usize = 8;
 /// Number of pairs of them.
 const PAIRS: usize = 3;
-/// Number of networks after which pairs are chosen: that of the file, and the variations that most often reverse an advice.
+/// Number of networks after which pairs are chosen: that of the file, and the variations that most often reverse the advice.
 const PAIRED_AFTER: usize = 4;
 /// Other ratios that could count as equal: a change of the recommendation is reported.
 const SENSITIVITY: [f64; 2] = [1.125, 1.5];

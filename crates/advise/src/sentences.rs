@@ -1,4 +1,4 @@
-//! Advice in words: the recommendation with its price, what it rests on, and the installation.
+//! Advice in words: the recommendation with its cost, what it rests on, and the installation.
 
 use crate::decide::Reason;
 use crate::evidence::MATERIAL;
@@ -9,7 +9,7 @@ use crate::search::{Advice, TooShort};
 use forebay_scenario::Goal;
 use std::fmt::Write as _;
 
-/// Recommendation, one sentence per line: the answer, its effect, the worst case, the price for other traffic, and when another change is better.
+/// Recommendation, one sentence per line: the answer, its effect, the worst case, the cost for other traffic, and when another change is better.
 pub fn recommendation(a: &Advice) -> Vec<String> {
     let Some(best) = a.recommended.and_then(|i| a.entries.get(i)) else { return nothing(a) };
     let lead = match a.too_short {

@@ -1,4 +1,4 @@
-//! Tables of an advice for the terminal: all changes, and the best ones in each network.
+//! Tables of the advice for the terminal: all changes, and the best ones in each network.
 
 use crate::format::{cell, factor, quantity, times};
 use crate::rank::{Assessment, Entry};

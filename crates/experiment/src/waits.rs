@@ -8,8 +8,8 @@
 //!    counts from the last segment's arrival, and only while the sender was silent, had more to send, and had no window. A sender that was silent at
 //!    the end of the run waited for a running timer, if it was silent for longer than queues could have held its packets.
 //! 2. **Ideal time** (`ideal`), for the first message of a connection with its handshake.
-//! 3. **behind**: until the message before it on the same connection was delivered, as far as this is more than the ideal time. Messages overlap on
-//!    the path: one that takes its ideal time was not delayed, although an earlier one was still under way when it was written.
+//! 3. **Head-of-line blocking** (`head-of-line`): the time until the previous message of the connection was delivered, less the ideal time. Messages
+//!    overlap on the path: one that takes its ideal time was not delayed, although an earlier one was still under way when it was written.
 //! 4. **The rest** is round trips. The part of a round trip beyond the empty path, its mean over the message, was spent in queues. (A message that
 //!    fitted into the window when it was written, and of which nothing was retransmitted, took one round trip, all of whose delay is queues.) This
 //!    part, less the time that the interrupts of the hosts can have added (`interrupts`: receive offload with interrupt moderation), delays the

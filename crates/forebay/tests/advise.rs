@@ -72,7 +72,7 @@ fn recommendation_first_and_no_run_twice() {
     assert!(has("messages x 4") && has("background x 4") && has("other seeds"), "{printed}");
     let page = std::fs::read_to_string(scratch.0.join("out/small-advise/report.html")).unwrap();
     assert!(page.contains(winner), "{winner}");
-    // Gain against price with the recommended change marked, the networks tried, and commands that a click selects.
+    // Gain against cost with the recommended change marked, the networks tried, and commands that a click selects.
     for part in ["Gain and price", "\"mark\":\"recommended\"", "In other networks", "data-head=\"command\"", "messages x 4"] {
         assert!(page.contains(part), "{part}");
     }

@@ -83,7 +83,7 @@ impl Info {
     }
 }
 
-/// All connections, listening sockets and those that only wait for stray packets left out.
+/// All TCP sockets except those in LISTEN, SYN_RECV, TIME_WAIT and CLOSE.
 pub fn sockets() -> Result<Vec<Socket>, Error> {
     let mut found = Vec::new();
     for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {

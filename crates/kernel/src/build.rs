@@ -1,4 +1,4 @@
-//! From sources to a kernel in the cache. Nothing is done that was done before.
+//! Builds a kernel from its sources into the cache, and skips finished steps.
 
 use crate::cache::{Cache, Kernel, Manifest, Patched, seconds};
 use crate::compile::{compile, configure, log_of};

@@ -6,7 +6,7 @@ use crate::source::hex;
 use sha2::{Digest, Sha256};
 use std::process::Command;
 
-/// Changed when the way of building changes in a manner that no input shows.
+/// Version of the build procedure. Change it when the build changes and its inputs do not.
 const METHOD: &str = "forebay kernel 1";
 
 /// Ending of files that the kernel's build takes as objects.

@@ -1,4 +1,4 @@
-//! The way of a connection through the network: the ports that its packets pass, by the simulator's routes and the simulator's hash, so that flows
+//! Route of a connection through the network: the ports that its packets pass, by the simulator's routes and the simulator's hash, so that flows
 //! share links as they do there.
 
 use crate::protocol::{HOPS, Open, PATHS};
@@ -7,7 +7,7 @@ use forebay_experiment::network::Network;
 use forebay_experiment::topology::{Fib, PathHashes};
 use forebay_types::{NodeId, PortId, Time};
 
-/// Both ways of a connection.
+/// Routes of both directions of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Routes {
     /// ECMP hash of its data.

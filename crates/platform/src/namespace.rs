@@ -28,7 +28,7 @@ pub fn find(inode: u64) -> Option<PathBuf> {
 /// Creates a network namespace, which exists while the file is open. The calling thread stays in its own.
 ///
 /// # Errors
-/// Mostly: no right to. It takes CAP_SYS_ADMIN, as root or in a user namespace of one's own.
+/// Usually EPERM: unshare(2) needs CAP_SYS_ADMIN, as root or in a private user namespace.
 pub fn create() -> io::Result<File> {
     in_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET)?;

@@ -38,7 +38,7 @@ pub struct Flow {
     pub reverse: Option<u32>,
 }
 
-/// A piece of news.
+/// Command to the switch thread.
 #[derive(Debug, Clone)]
 pub enum Command {
     /// A flow opens.
@@ -50,7 +50,7 @@ pub enum Command {
         /// Length.
         bytes: u64,
     },
-    /// A connection takes other ways.
+    /// The path of a connection changes.
     Route {
         /// Its number.
         conn: u32,
@@ -86,13 +86,13 @@ pub fn channel() -> io::Result<(CommandSender, CommandReceiver)> {
 }
 
 impl CommandSender {
-    /// Tells what need not be known before something arrives for it.
+    /// Sends a command. The switch thread runs it before the next packet that it reads.
     pub fn send(&self, command: Command) {
-        // The switch ends before its news only when it has failed, which ends the run.
+        // The switch thread ends before the sender only if it has failed, which ends the run.
         let _ = self.commands.send(command);
     }
 
-    /// Tells what has to be done at once.
+    /// Sends a command and wakes the switch thread.
     pub fn send_now(&self, command: Command) {
         self.send(command);
         let _ = self.wakeup.write(1);
@@ -100,7 +100,7 @@ impl CommandSender {
 }
 
 impl CommandReceiver {
-    /// Readable when there are news that have to be looked at now.
+    /// Descriptor that becomes readable after [`CommandSender::send_now`].
     pub fn wakeup(&self) -> BorrowedFd<'_> {
         self.wakeup.as_fd()
     }

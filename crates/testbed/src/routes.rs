@@ -1,4 +1,4 @@
-//! The ways of flows through the network, which change when switches avoid a link.
+//! Routes of flows. They change when switches avoid a link.
 
 use forebay_types::{NodeId, PortId};
 

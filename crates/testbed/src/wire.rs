@@ -88,7 +88,7 @@ pub struct Carried<L> {
     pub has_priority: bool,
 }
 
-/// Names the bell of the news among the devices.
+/// Epoll token of the wakeup event; the tokens of devices are their indices.
 const WAKEUP: u64 = u64::MAX;
 
 /// The longest sleep, after which the end of the run is noticed.

@@ -35,7 +35,7 @@ pub(crate) struct Sockets {
     settings: Settings,
     /// The connection, from `listen` or `connect` on.
     connection: Option<Connection>,
-    /// Number of sockets that were created.
+    /// Descriptors of the open sockets.
     open: Vec<i64>,
     listener: Option<i64>,
     /// The connection's socket.

@@ -1,8 +1,8 @@
 //! Destination host and ECMP hash of packets, in 32 bits together.
 //!
 //! If all hosts have numbers below 2^16, half of the bits are the host number and half the hash. In larger networks, called *wide*, the upper four
-//! bits of the hash hold the upper bits of the host number. Packets have the same size in both cases, and small networks do not pay for large ones. A
-//! wide network has 12 bits of hash per connection: 4 096 paths, of which a switch has at most 255.
+//! bits of the hash hold the upper bits of the host number. Packets have the same size in both cases, and small networks have no overhead. A wide
+//! network has 12 bits of hash per connection: 4 096 paths, of which a switch has at most 255.
 
 use crate::network::Network;
 use crate::streams::RngStream;

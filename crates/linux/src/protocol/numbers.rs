@@ -1,6 +1,6 @@
-//! Numbers of `protocol.h` that are no records, by the enumeration that they are of.
+//! Constants of `protocol.h`, by enumeration.
 
-/// Numbers of `protocol.h` that are no records.
+/// Constants of `protocol.h`.
 pub mod number {
     /// `FB_RECORD_PACKETS`.
     pub const RECORD_PACKETS: u64 = 1;

@@ -11,7 +11,7 @@ pub use package::{Package, install};
 pub struct Check {
     /// Short name: `flex`, `space in the cache`.
     pub title: &'static str,
-    /// Looks. It changes nothing that stays, and takes less than a second.
+    /// Runs the check. A check leaves nothing behind and takes less than a second.
     pub look: fn() -> Finding,
 }
 

@@ -4,8 +4,8 @@
 //! A row is one criterion: scenarios, the value that is measured in them, and the band in which the value is expected. A band is that of a text, or it
 //! is relative to the values of Reno and CUBIC in the same scenarios. Without either the value is reported and not judged.
 //!
-//! `rows` has the rows, one file a group. `network` writes scenarios, `bench` runs them, `samples` reads time series, `format` prints the report, `page` and
-//! `picture` draw it, and `qlog` writes the packets of a scenario.
+//! `rows` has the rows, one file per group. `network` writes scenarios, `bench` runs them, `samples` reads time series, `format` prints the report,
+//! `page` and `picture` draw it, and `qlog` writes the packets of a scenario.
 
 mod bench;
 mod format;
