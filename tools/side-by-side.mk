@@ -1,8 +1,8 @@
-# The steps of "make test" in three rows that run side by side. The first begins with what cargo builds for development, the second with the optimised
+# The steps of "make test" in three rows that run side by side. The first begins with what cargo builds for development, the second with the optimized
 # package, so that neither waits for the other's build folder. The third begins when the tests are built and waits most of the time. A step begins when the
 # one before it in its row has passed; what it prints is shown when it ends. When one fails, the other rows stop behind the step they are at.
 #
-# The optimised command is the one that the package carries: another one would be linked once more.
+# The optimized command is the one that the package carries: another one would be linked once more.
 FOREBAY = $(VENV)/bin/forebay
 include Makefile
 

@@ -39,7 +39,7 @@ def queue(r: Result) -> list[float]:
 
 
 def busy(r: Result) -> list[float]:
-    """Utilisation of the bottleneck, of each seed."""
+    """Utilization of the bottleneck, of each seed."""
     return r.per_run(lambda t: float(t["utilization"][0]), "ports", port="bottleneck")
 
 

@@ -160,7 +160,7 @@ segments, so single packets decide; the mean over seeds is that of how many fall
 and three seeds can give 8.5. Tested: the round trip (250, 265 us), g = 1/4, exact echo, up to 12 us of random
 processing in hosts move T_r(20) by about 1 at most; growth of DCTCP on echoes and delayed ACKs raise it.
 More randomness in the hosts lowers it: 25 us of random processing gives 8.0 and 50 us 6.9 at K = 20 (14.8
-and 13.8 at 150), while RED, which is random itself, does not move. The document randomised the starts against
+and 13.8 at 150), while RED, which is random itself, does not move. The document randomized the starts against
 phase effects, which does not break the locking. Jitter is our own reading, found by trying about 25
 variations after the claim had failed; it is none here, and the claim counts as not reproduced. See step-marking.md."""
 

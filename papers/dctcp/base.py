@@ -28,7 +28,7 @@ def variant(r: Result, cc: str) -> str:
 
 
 def select(r: Result, table: str, columns: Sequence[str], **where: Any) -> list[Table]:
-    """Columns of the rows that fulfil `where`, of each seed: only what is needed is read."""
+    """Columns of the rows that fulfill `where`, of each seed: only what is needed is read."""
     t = r.table(table, ["run", *where, *columns])
     kept = t.where(**where) if len(t) else t
     return [kept.where(run=run) if len(kept) else kept for run in range(r.seeds)]

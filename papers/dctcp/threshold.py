@@ -179,7 +179,7 @@ def _(x: dict[str, Any]) -> Measured:
     uses=["aqm"],
     claims=["dctcp-aqm-not-enough"],
     caption="""Left: one run of DCTCP, K = 65, and of TCP with the RED setting that varies least of those that fill the link.
-    Right: all settings (thresholds, p_max, weight): utilisation against the 5th to 95th percentile of the queue, mean over
+    Right: all settings (thresholds, p_max, weight): utilization against the 5th to 95th percentile of the queue, mean over
     seeds. Best is the lower right corner.""",
     height=2.4,
 )

@@ -63,7 +63,7 @@ def window(run: Run) -> dict[str, Any]:
     """Fig. 15, and the points that the document's regimes need beside it."""
     ns = run.pick([*range(1, 19), 20, 24, 32], [*range(1, 33), *range(34, 49, 2)])
     asked = senders(run, "fig15.toml", ns)
-    # D = 140 us with serialisation: eight windows of ten fit into pipe and buffer (spec 2).
+    # D = 140 us with serialization: eight windows of ten fit into pipe and buffer (spec 2).
     far = {"topology.access.delay": "30.996us", "topology.bottleneck.delay": "30.996us", "workload.0.request-latency": "70us"}
     eight = run("fig15.toml", {**shorter(run), "topology.senders": 8, **far}, seeds=several(8, run))
     limits = [

@@ -216,7 +216,7 @@ def panels(
 
 
 def says(ax: Axes, y: float | list[float], text: str, color: str) -> None:
-    """Draw a value or a range of the text, in the colour of the scheme it is about."""
+    """Draw a value or a range of the text, in the color of the scheme it is about."""
     low, high = (y, y) if isinstance(y, (int, float)) else (min(y), max(y))
     if low == high:
         ax.axhline(low, color=color, lw=0.8, ls=(0, (7, 3)), alpha=0.75, label=text, zorder=1)

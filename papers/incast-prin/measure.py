@@ -10,7 +10,7 @@ import numpy as np
 
 #: Blocks before the ones that count: the first slow start overshoots by tens of packets (spec 4).
 WARMUP = 20
-#: Bytes a second of 1 Gbit/s: goodput is normalised to the line.
+#: Bytes a second of 1 Gbit/s: goodput is normalized to the line.
 LINE = 125e6
 
 

@@ -372,7 +372,7 @@ def lines(ax: Any, values: list[float], by: dict[str, list[list[float]]]) -> Non
     """Means over seeds, with the range of the seeds as a band: too few for an interval."""
     for s in SCHEMES:
         k = look(s)
-        # pFabric's own look has DCTCP's colour and marker.
+        # pFabric's own look has DCTCP's color and marker.
         color, marker = ("#8C564B", "v") if s == "pfabric" else (k.color, k.marker)
         ax.plot(values, [mean(v) for v in by[s]], marker=marker, ls=k.dash, ms=4, color=color, label=NAMES[s])
         ax.fill_between(values, [min(v) for v in by[s]], [max(v) for v in by[s]], color=color, alpha=0.15, lw=0)

@@ -12,7 +12,7 @@ from .base import DATAMINING, DEADLINE, end_ns, fct, paper, pooled, small, whole
 
 Tests = dict[str, Result]
 NAMES = {"reno": "Reno", "reno_p": "Reno + P.", "cubic": "CUBIC", "cubic_p": "CUBIC + P.", "dctcp": "DCTCP"}
-#: Colour of published values.
+#: Color of published values.
 PUBLISHED = "#CC3377"
 #: Why reading T does not help once switches drop what is not ECN-capable.
 AT_THRESHOLD = """Under reading T the long flows hold the queue at the threshold, and a SYN arrives behind its own train of

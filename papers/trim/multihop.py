@@ -300,7 +300,7 @@ def _(fig: Any, x: Any) -> None:
     uses=["multihop", "multihop-balanced"],
     claims=TABLE,
     caption="""Mbit/s per flow in groups A, B and C: ours, with 95 % intervals over the seeds, beside the published
-    (hatched). Grey: tests of why ours differs: TRIM with thresholds set by hand (K - D in A, B and C), of which the
+    (hatched). Gray: tests of why ours differs: TRIM with thresholds set by hand (K - D in A, B and C), of which the
     first two let A tolerate the queues of B and C together, and TRIM with Eq. 26, deep buffers and latencies that make it
     do so (1 us on the 1 Gbps, 50 us on the 10 Gbps links).""",
     width=7.0,

@@ -171,7 +171,7 @@ def draw_probability(ax: Any, hits: Hits, link: str, cc: str, *, on_off: bool, l
     claims=["trim-fig5-tcp-60pct", "trim-fig5-onoff-worse", "trim-fig5-ecn-between"],
     caption="""Full lines: long trains on connections that have sent 200 small responses; dotted: on fresh ones. Each point
     is over 2 to 40 senders and trains of 32 to 256 KB, with 95 % bands. Lines of congestion controls that come to the same lie
-    on one another, TCP's the widest. The grey line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with
+    on one another, TCP's the widest. The gray line is the document's "more than 60 %" of TCP with ON/OFF traffic, even with
     1 MB.""",
     width=7.0,
     height=3.1,

@@ -139,7 +139,7 @@ def _(x: Any) -> Any:
     ],
     caption="""Simulated in place of the testbed: 1 Gbps links, an RTT of 200 us, 100 packets of buffer. (a) to (e)
     The queue of 4 flows every 10 ms. (f) Average queue, (g) drops, (h) goodput over the number of flows, as a share of the
-    link; grey: links of 100 Mbps, which the text names as well. The axis of (h) does not begin at 0. At 64 flows two
+    link; gray: links of 100 Mbps, which the text names as well. The axis of (h) does not begin at 0. At 64 flows two
     packets of each are more than buffer and path hold.""",
     width=7.0,
     height=6.4,

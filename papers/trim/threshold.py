@@ -40,7 +40,7 @@ def model(run: Run, file: str, sets: dict[str, Any]) -> dict[str, float]:
 def guideline(run: Run) -> dict[str, dict[str, float]]:
     return {
         "1 Gbps, 200 us": model(run, "kguide.toml", {}),
-        # 100 us with a packet and its ACK serialised twice, 2.4 us.
+        # 100 us with a packet and its ACK serialized twice, 2.4 us.
         "10 Gbps, 100 us": model(run, "kguide.toml", links("10Gbps", "24.4us", "100pkt")),
     }
 
@@ -148,7 +148,7 @@ def _(x: Any) -> Any:
     title="TRIM with thresholds all over the interval of Eq. 26",
     uses=["k-sweep", "k-start"],
     claims=["trim-fig6-no-loss", "trim-fig6-utilisation"],
-    caption="""Above: utilisation with 2 senders, the critical case; below: packets dropped with 40, starts spread over 1 ms.
+    caption="""Above: utilization with 2 senders, the critical case; below: packets dropped with 40, starts spread over 1 ms.
     Left 1 Gbps, right 10 Gbps. Dashed: gaps count only with nothing unacknowledged; without the probing in
     continuous transfer that the literal rule causes, 40 flows in slow start lose some packets near the upper end.""",
     width=7.0,

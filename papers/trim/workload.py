@@ -20,7 +20,7 @@ def workload(run: Run) -> Result:
 
 
 def gaps(flows: Table) -> Any:
-    """Milliseconds between the acknowledgement of a train and the start of the next on the same connection."""
+    """Milliseconds between the acknowledgment of a train and the start of the next on the same connection."""
     found = []
     for _, t in flows.by("conn_id"):
         order = np.argsort(t["start_ns"], kind="stable")
@@ -70,7 +70,7 @@ def _(x: Any) -> Any:
     uses=["workload"],
     claims=["trim-fig2-gap-range"],
     caption="""Packet sequence numbers of four connections over 60 ms, each from 0. A rising piece is a train, from its first
-    byte to its last acknowledgement (thick: a hundred packets or more); between trains the connection is silent. The
+    byte to its last acknowledgment (thick: a hundred packets or more); between trains the connection is silent. The
     measured trace of the document is not available; this is the generator that stands for it.""",
     width=7.0,
     height=2.8,

@@ -172,7 +172,7 @@ def trains(
         Rate of the links of the scenario; default ``"10Gbps"``.
     hosts : path, optional
         File with rules ``PREFIX,HOST`` that map addresses to hosts.
-    anonymise : bool
+    anonymize : bool
         Replace addresses by h0, h1, ... in order of first appearance.
     out : path, optional
         Directory for tables in CSV.
@@ -382,7 +382,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class RefereeReport:
-    """Judgement of a congestion control by :func:`referee`."""
+    """Judgment of a congestion control by :func:`referee`."""
 
     cc: str
     """The congestion control."""

@@ -224,7 +224,7 @@ def open(path: str | os.PathLike[str]) -> Result:  # noqa: A001
 
 
 def verdict(results: Iterable[Result]) -> Verdict:
-    """Summarise results in sentences, with a comparison if there are several.
+    """Summarize results in sentences, with a comparison if there are several.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class Tables(Generic[T]):
 
     @property
     def ports(self) -> T:
-        """One row per port: packets, drops by reason, marks, queue, utilisation."""
+        """One row per port: packets, drops by reason, marks, queue, utilization."""
         return self.table("ports")
 
     @property

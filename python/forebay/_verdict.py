@@ -40,7 +40,7 @@ class Verdict:
 
 
 def say(results: list[Any]) -> Verdict:
-    """Summarise results of the native module."""
+    """Summarize results of the native module."""
     said = json.loads(_native.answer(results))
     grid: dict[str, Any] = said["workloads"]
     rows = [dict(zip(grid["heads"], map(_cell, row), strict=True)) for row in grid["rows"]]

@@ -257,7 +257,7 @@ fn compiled(name: &str, mode: &str) -> Option<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let own = crates.join("../tests/driver/qdiscs");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qdisc-{name}-{mode}"));
-    // Undefined behaviour ends the program. The kernel's code has warnings of its own.
+    // Undefined behavior ends the program. The kernel's code has warnings of its own.
     let done = Command::new("cc")
         .args(["-std=gnu11", "-O2", "-w", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
         .arg("-I")

@@ -1,4 +1,4 @@
-//! CoDel, FQ-CoDel and PIE with their published defaults at 100 Mb/s and a round trip of 100 ms: queueing delay and link utilisation.
+//! CoDel, FQ-CoDel and PIE with their published defaults at 100 Mb/s and a round trip of 100 ms: queueing delay and link utilization.
 
 use forebay_tests::{Outcome, jain, one};
 
@@ -23,7 +23,7 @@ occupancy = ["bottleneck"]
 const TX: f64 = 0.12;
 
 struct Measured {
-    /// Utilisation of the bottleneck.
+    /// Utilization of the bottleneck.
     busy: f64,
     /// Mean waiting time before transmission, ms.
     wait: f64,
@@ -47,7 +47,7 @@ fn within(what: &str, got: f64, from: f64, to: f64) {
 }
 
 /// One NewReno flow whose window is halved when the queue has grown to a share f of the pipe P. From P (1 + f) / 2 to P the link is not full, for
-/// P (1 - f) / 2 round trips. From there to P (1 + f) it is full, and round trips grow by f / 2 on average. The utilisation is
+/// P (1 - f) / 2 round trips. From there to P (1 + f) it is full, and round trips grow by f / 2 on average. The utilization is
 /// `3 (1 + f)^2 / (4 (1 + f + f^2))`, 78.6 % for the 5 ms of CoDel's target in a round trip of 100 ms. RFC 8289 section 3.2 derives the target from
 /// such a flow; its expression for the goodput gives 78.5 %.
 #[test]
@@ -56,7 +56,7 @@ fn codel_single_flow_matches_sawtooth() {
     let m = run("newreno", "s0", "codel", &long);
     let f: f64 = 0.05;
     let expected = 3.0 * (1.0 + f).powi(2) / (4.0 * (1.0 + f + f * f));
-    within("utilisation", m.busy, expected - 0.02, expected + 0.02);
+    within("utilization", m.busy, expected - 0.02, expected + 0.02);
     // The queue is above the target only while CoDel waits for its interval and the sender for the loss, two round trips of one packet each.
     within("99 % of the waiting time", m.wait_99, 3.0, 5.5);
     // A single flow with its own queue has exactly the same trajectory.
@@ -64,7 +64,7 @@ fn codel_single_flow_matches_sawtooth() {
     assert_eq!(m.outcome.report.fingerprint, fq.outcome.report.fingerprint);
     // CUBIC falls to 0.7 of the window instead of to half.
     let cubic = run("cubic", "s0", "codel", &long);
-    within("utilisation under CUBIC", cubic.busy, expected + 0.05, 1.0);
+    within("utilization under CUBIC", cubic.busy, expected + 0.05, 1.0);
     within("99 % of the waiting time under CUBIC", cubic.wait_99, 3.0, 7.5);
 }
 
@@ -74,7 +74,7 @@ fn codel_single_flow_matches_sawtooth() {
 fn codel_keeps_delay_at_target() {
     for (cc, full) in [("newreno", 0.97), ("cubic", 0.99)] {
         let m = run(cc, "s0..s9", "codel", &[]);
-        within("utilisation", m.busy, full, 1.0);
+        within("utilization", m.busy, full, 1.0);
         within("mean waiting time", m.wait, 2.0, 5.5);
         within("99 % of the waiting time", m.wait_99, 5.0, 10.0);
     }
@@ -107,7 +107,7 @@ fn pie_keeps_delay_at_target() {
         [("newreno", "s0..s9", 0.98, 9.0), ("cubic", "s0..s9", 0.99, 9.0), ("cubic", "s0", 0.85, 2.0)]
     {
         let m = run(cc, senders, "pie", &[]);
-        within(&format!("utilisation of {cc} from {senders}"), m.busy, full, 1.0);
+        within(&format!("utilization of {cc} from {senders}"), m.busy, full, 1.0);
         within(&format!("mean waiting time of {cc} from {senders}"), m.wait, least, 18.0);
         within(&format!("99 % of the waiting time of {cc} from {senders}"), m.wait_99, 15.0, 30.0);
     }

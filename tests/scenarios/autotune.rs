@@ -1,4 +1,4 @@
-//! Receive window autotuning must not limit goodput at data-centre speeds; a fixed window or the send buffer does.
+//! Receive window autotuning must not limit goodput at data-center speeds; a fixed window or the send buffer does.
 
 use forebay_tests::one;
 

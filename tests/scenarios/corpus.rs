@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Longest time of an input, ten times the longest that was seen in a build without optimisation.
+/// Longest time of an input, ten times the longest that was seen in a build without optimization.
 const LONGEST: Duration = Duration::from_secs(20);
 /// Most bytes of the corpus.
 const MOST: u64 = 2_000_000;

@@ -1,4 +1,4 @@
-//! DCTCP: short queue and full utilisation, and the limits of both.
+//! DCTCP: short queue and full utilization, and the limits of both.
 
 #![expect(clippy::print_stdout, reason = "what was measured, for `--nocapture`")]
 

@@ -154,7 +154,7 @@ fn ends(text: &str) -> Report {
     alone
 }
 
-/// Without a duration a run ends with the last acknowledgement, not with a window of the engine. By hand, one window of four segments: SYN, SYN-ACK
+/// Without a duration a run ends with the last acknowledgment, not with a window of the engine. By hand, one window of four segments: SYN, SYN-ACK
 /// and ACK: 60 us of propagation, and 100 bytes take 0.4 us at 2 Gbps and 1.6 us at 500 Mbps. The ACK of the SYN-ACK leaves before the data. 1500 bytes take
 /// 6 us and 24 us; the last ACK is sent at once.
 #[test]

@@ -1,4 +1,4 @@
-//! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`, so that the diff shows every change of behaviour.
+//! Trajectories of small scenarios, recorded in `tests/fingerprints.csv`, so that the diff shows every change of behavior.
 //!
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-tests --test fingerprints` rewrites the file.
 

@@ -32,7 +32,7 @@ to = "r1"
 warmup = "5s"
 "#;
 
-/// Payload of the second group over that of the first, and the utilisation of the bottleneck.
+/// Payload of the second group over that of the first, and the utilization of the bottleneck.
 fn shares(sets: &[&str]) -> (f64, f64, Outcome) {
     let o = one(SHARED, sets);
     let (first, second) = (o.report.acked[GroupId::new(0)], o.report.acked[GroupId::new(1)]);

@@ -121,7 +121,7 @@ fn ictcp_shares_the_link() {
     let rates: Vec<f64> = o.report.flows.iter().map(|f| f.bytes_acked as f64).collect();
     let ratio = rates[0] / rates[1];
     let port = o.port("bottleneck");
-    println!("ratio {ratio:.2}, utilisation {:.3}, drops {}", port.busy, o.drops());
+    println!("ratio {ratio:.2}, utilization {:.3}, drops {}", port.busy, o.drops());
     assert!((0.8..1.3).contains(&ratio) && o.drops() == 0, "{rates:?}");
     assert!((0.7..0.95).contains(&port.busy), "{}", port.busy);
 }

@@ -29,7 +29,7 @@ warmup = "20ms"
 occupancy = ["bottleneck"]
 "#;
 
-/// Everything that could differ between two queues of the same behaviour.
+/// Everything that could differ between two queues of the same behavior.
 fn trajectory(sets: &[&str]) -> String {
     let o = one(INCAST, sets);
     let drops = o.drops();

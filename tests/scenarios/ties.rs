@@ -85,7 +85,7 @@ fn link_rate_sources_share_equally() {
     }
 }
 
-/// A jitter of a segment's time on links of 1 Gbps would move packets by ten packet times of these links: 55 and 44 % utilisation. ns-2 with 2 us of
+/// A jitter of a segment's time on links of 1 Gbps would move packets by ten packet times of these links: 55 and 44 % utilization. ns-2 with 2 us of
 /// random processing: 96 and 95 %.
 #[test]
 fn trim_keeps_both_bottlenecks_busy() {

@@ -205,7 +205,7 @@ fn flows_converge() {
         assert!(idle.iter().all(|&j| j > 0.99), "{idle:?}");
         assert!(any.iter().all(|&j| j > 0.92) && any[..4].iter().all(|&j| j > 0.99), "{any:?}");
     }
-    // A1: with a smallest RTT learnt from a standing queue, late-comers win where the cut comes once a round trip, and do not where it comes
+    // A1: with a smallest RTT learned from a standing queue, late-comers win where the cut comes once a round trip, and do not where it comes
     // with every ACK.
     let biased = ["transport.cc.min-rtt-seed=first-sample", "transport.cc.gap-scope=idle"];
     let (often, seldom) = (steps(&biased), steps(&[biased[0], biased[1], "transport.cc.reduction-mode=per-rtt"]));

@@ -83,7 +83,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Mean queue in packets, mean link utilisation and cycle length in round trips of `n` synchronized additive-increase, multiplicative-decrease flows.
+/// Mean queue in packets, mean link utilization and cycle length in round trips of `n` synchronized additive-increase, multiplicative-decrease flows.
 /// They fill a pipe of `pipe` packets and a buffer of `buffer`. The sum of the windows grows from half its peak by `n` per round trip. A round trip
 /// lasts as long as the bottleneck needs for the packets in flight.
 pub fn sawtooth(pipe: f64, buffer: f64, n: f64) -> (f64, f64, f64) {

@@ -153,7 +153,7 @@ impl Entry {
         self.objective.map_or(0.0, |c| if goal.more_is_better() { c.factor() } else { 1.0 / c.factor() })
     }
 
-    /// Gain at the unfavourable end of the confidence interval. With a single seed the gain itself.
+    /// Gain at the unfavorable end of the confidence interval. With a single seed the gain itself.
     pub fn lower_bound(&self, goal: Goal) -> f64 {
         match self.objective.and_then(|c| c.interval()) {
             Some((low, _)) if goal.more_is_better() => low,

@@ -145,7 +145,7 @@ impl Robust {
         self.tried.iter().filter_map(ChangeResult::outcome)
     }
 
-    /// Numbers of the networks whose result fulfils a condition.
+    /// Numbers of the networks whose result fulfills a condition.
     fn networks(&self, condition: impl Fn(&Outcome) -> bool) -> Vec<usize> {
         (0..self.tried.len()).filter(|i| self.outcome(*i).is_some_and(&condition)).collect()
     }

@@ -1,4 +1,4 @@
-//! Judgement of `[[expect]]`: the mean of a metric over the seeds against its expected range. A value that was not measured is never within.
+//! Judgment of `[[expect]]`: the mean of a metric over the seeds against its expected range. A value that was not measured is never within.
 
 use crate::cells::cell_of;
 use crate::data::{Metric, metrics};

@@ -240,7 +240,7 @@ pub mod tcp_flag {
     pub const RST: u8 = 4;
     /// Push.
     pub const PSH: u8 = 8;
-    /// The acknowledgement number is valid.
+    /// The acknowledgment number is valid.
     pub const ACK: u8 = 16;
     /// Accurate ECN (RFC 9768), the last bit of the 13th byte.
     pub const AE: u8 = 32;
@@ -280,7 +280,7 @@ pub struct AccEcnFields {
 pub struct TcpHeader {
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number.
+    /// Acknowledgment number.
     pub ack: u32,
     /// See [`tcp_flag`].
     pub flags: u8,

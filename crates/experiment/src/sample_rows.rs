@@ -121,7 +121,7 @@ pub struct PacketRow {
     pub conn_id: u64,
     /// True for the direction from receiver to sender.
     pub back: bool,
-    /// Sequence number of its first byte; from receiver to sender the acknowledgement number.
+    /// Sequence number of its first byte; from receiver to sender the acknowledgment number.
     pub number: u32,
     /// Payload bytes.
     pub payload: u32,

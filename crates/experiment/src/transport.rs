@@ -131,7 +131,7 @@ impl Ecn {
     }
 }
 
-/// Stack whose behaviour an endpoint follows where the RFCs and the Linux kernel differ and no key of the scenario decides.
+/// Stack whose behavior an endpoint follows where the RFCs and the Linux kernel differ and no key of the scenario decides.
 ///
 /// It follows from the profile. ns-2 differs from the RFCs only where keys decide, so it has none of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,7 +235,7 @@ impl SlowStart {
 pub struct Stack {
     /// Profile the defaults came from.
     pub profile: Profile,
-    /// Behaviour where no other property decides.
+    /// Behavior where no other property decides.
     pub flavor: Flavor,
     /// Release of Linux that it follows, with [`Flavor::Linux`].
     pub kernel: Kernel,

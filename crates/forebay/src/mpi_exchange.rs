@@ -24,7 +24,7 @@ pub(crate) struct Joined {
 /// # Errors
 /// An MPI without support for several threads: the thread that runs a simulation is not the one that joined.
 pub(crate) fn join() -> Result<(Joined, Mpi), String> {
-    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI is already initialised")?;
+    let (universe, threading) = initialize_with_threading(Threading::Serialized).ok_or("MPI is already initialized")?;
     if threading < Threading::Serialized {
         return Err("this MPI does not support MPI_THREAD_SERIALIZED; use one that was built for threads".into());
     }

@@ -14,7 +14,7 @@ fn errors_have_line_and_key() {
         let err = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{err}");
         assert!(err.contains("bad.toml:7") && err.contains("sendres") && err.contains("senders"), "{err}");
-        assert!(!err.contains('\x1b'), "colours in a pipe: {err}");
+        assert!(!err.contains('\x1b'), "colors in a pipe: {err}");
     }
     assert_eq!(scratch.entries(""), ["bad.toml"]);
     assert_eq!(forebay(&scratch.0, &["check", "missing.toml"]).status.code(), Some(2));

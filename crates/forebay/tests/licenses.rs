@@ -85,7 +85,7 @@ fn sbom_names_every_linked_package() {
     assert_eq!(used.map(|d| d.as_str().unwrap()).collect::<BTreeSet<_>>(), known);
 }
 
-/// Each licence comes with its text, and no text names a machine.
+/// Each license comes with its text, and no text names a machine.
 #[test]
 fn notices_have_the_licence_texts() {
     let printed = notices();

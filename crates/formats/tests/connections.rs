@@ -114,7 +114,7 @@ fn rtt_beside_sender_and_receiver() {
 
 #[test]
 fn timestamps_give_the_other_half() {
-    // Only data and ACKs beside the receiver, without a handshake: the echo of a time stamp comes back after 100 µs.
+    // Only data and ACKs beside the receiver, without a handshake: the echo of a timestamp comes back after 100 µs.
     let (up, down) = (Tcp::new(CLIENT, SERVER), Tcp::new(SERVER, CLIENT));
     let at = |us: u64| EPOCH + us * 1_000;
     let all = vec![

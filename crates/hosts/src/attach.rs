@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Request to attach a program.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// The name of a congestion control or shim of the catalogue.
+    /// The name of a congestion control or shim of the catalog.
     pub program: String,
     /// The name under which it is registered; `fb_` and the program's unless given.
     pub name: Option<String>,

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::catalog::PROGRAMS;
 
-    /// The parameters of the catalogue and of the programs are the same.
+    /// The parameters of the catalog and of the programs are the same.
     #[test]
     fn catalogue_parameters_match_the_programs() {
         for p in PROGRAMS {

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Attachment {
     /// The name under which a congestion control is registered, or a shim is known; unique on the machine.
     pub(crate) name: String,
-    /// The program, of the catalogue.
+    /// The program, of the catalog.
     pub(crate) program: String,
     /// The network namespace whose routes, settings and interfaces are concerned.
     pub(crate) namespace: NetNs,

@@ -17,7 +17,7 @@ use std::os::fd::BorrowedFd;
 
 /// The handle of our filters; the next number if the qdisc is also ours.
 const HANDLE: u32 = 0xfb;
-/// The priority of the first program of the catalogue.
+/// The priority of the first program of the catalog.
 const PRIORITY: u32 = 0xfb00;
 
 /// One of our filters.
@@ -32,7 +32,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Filter of a program of the catalogue at an interface.
+    /// Filter of a program of the catalog at an interface.
     pub(crate) fn new(program: &str, device: &str, egress: bool, ours: bool) -> Result<Filter, Error> {
         let number = PROGRAMS.iter().position(|p| p.name == program).unwrap_or_default() as u32;
         Ok(Filter { interface: index(device)?, device: device.to_owned(), egress, priority: PRIORITY + number, ours })

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Random and impossible events for the cores, in any order, with sequence numbers around the wrap at 2^32. Arguments: congestion control, first and
- * last number of the sequences. After every event windows are at least 1 and state is inside its bounds (undefined behaviour ends the program);
+ * last number of the sequences. After every event windows are at least 1 and state is inside its bounds (undefined behavior ends the program);
  * after every sequence the connection gets ordinary events, and must continue.
  */
 #include "cores_test.h"

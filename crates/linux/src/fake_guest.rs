@@ -1,5 +1,5 @@
 //! A guest without a kernel, to test the host side: it speaks the protocol over real pipes. A write on a connection leaves its host immediately as
-//! one packet, passes all ports of its path and is delivered after a fixed time. Its acknowledgement takes the same time.
+//! one packet, passes all ports of its path and is delivered after a fixed time. Its acknowledgment takes the same time.
 
 use crate::link::{Frames, Incoming, Link};
 use crate::protocol::*;

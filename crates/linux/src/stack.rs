@@ -153,7 +153,7 @@ pub(crate) fn sockets(t: &Transport, route: Option<&Route>) -> Sockets {
     }
 }
 
-/// Transport settings that no kernel supports, if the kernel's behaviour would be another experiment.
+/// Transport settings that no kernel supports, if the kernel's behavior would be another experiment.
 pub(crate) fn refused(group: &Group) -> Vec<Unsupported> {
     let t = &group.tcp;
     let mut all = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) struct Trace {
     begins: Vec<Begin>,
 }
 
-/// Sequence and acknowledgement number of a packet, counted from the first ones.
+/// Sequence and acknowledgment number of a packet, counted from the first ones.
 pub(crate) struct Numbers {
     /// Sequence number of its first byte.
     pub seq: u32,

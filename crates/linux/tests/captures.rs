@@ -92,7 +92,7 @@ fn clocks_and_windows_differ() {
     let header = |p: &CapturedPacket| p.tcp.expect("a TCP header");
     let data = |p: &&CapturedPacket| p.payload > 0;
     let [a, b] = [&linux, &sim].map(|all| header(all.iter().find(data).expect("data")));
-    // The kernel begins numbers and the clock of time stamps at random values; hosts that only send have a real window.
+    // The kernel begins numbers and the clock of timestamps at random values; hosts that only send have a real window.
     assert_ne!((a.seq, a.timestamps), (b.seq, b.timestamps));
     assert!(a.window < b.window, "{} {}", a.window, b.window);
     // Both count the same milliseconds.

@@ -184,7 +184,7 @@ fn table(n: usize) -> MetricTable {
                 "Retransmission timers that ran out.",
                 each(n, |i| cell(f64::max(0.0, 412.0 - 206.0 * i), 4.0)),
             ),
-            row("link utilisation", Dimension::Fraction, "", each(n, |i| cell(0.998 - 0.03 * i, 0.001))),
+            row("link utilization", Dimension::Fraction, "", each(n, |i| cell(0.998 - 0.03 * i, 0.001))),
             row(
                 "Jain's index",
                 Dimension::Ratio,
@@ -287,7 +287,7 @@ fn sections(names: &[String], long: usize) -> Vec<Section> {
             "network",
             "The network",
             "",
-            vec![figure("topology", "Utilisation of links", "", "", vec![("", network(names))])],
+            vec![figure("topology", "Utilization of links", "", "", vec![("", network(names))])],
         ),
     ]
 }

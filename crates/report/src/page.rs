@@ -18,7 +18,7 @@ pub struct Page {
     pub facts: Vec<Fact>,
     /// Notes on the reading of the scenario.
     pub notes: Vec<String>,
-    /// Compared subjects. Everything else refers to them by index, which also determines the colour.
+    /// Compared subjects. Everything else refers to them by index, which also determines the color.
     pub subjects: Vec<Subject>,
     /// The comparison as sentences and one picture.
     pub headline: Headline,
@@ -52,22 +52,22 @@ pub struct Fact {
 pub struct Subject {
     /// Name, unique in the page.
     pub name: String,
-    /// Colour and symbol; `None`: those of its index.
+    /// Color and symbol; `None`: those of its index.
     #[serde(flatten)]
     pub style: Option<Style>,
 }
 
-/// Numbers of a colour and of a symbol.
+/// Numbers of a color and of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Style {
-    /// Colour.
+    /// Color.
     pub hue: usize,
     /// Symbol.
     pub shape: usize,
 }
 
 impl Page {
-    /// Colour and symbol of a subject.
+    /// Color and symbol of a subject.
     pub fn style(&self, subject: usize) -> Style {
         let own = self.subjects.get(subject).and_then(|s| s.style);
         own.unwrap_or(Style { hue: subject, shape: subject })
@@ -356,7 +356,7 @@ pub struct Bars {
 /// Messages of one query or connection over time, in lanes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct LaneChart {
-    /// Index of the subject, which determines the colour.
+    /// Index of the subject, which determines the color.
     pub subject: usize,
     /// Identity of the query or message, its time and its main cause of delay.
     pub caption: String,

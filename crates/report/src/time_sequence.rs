@@ -12,10 +12,10 @@ use forebay_store::capture::{FlowEventKind, FlowTrace};
 const MAX_PACKETS: usize = 20_000;
 /// Time between strokes at the same instant, s: below a pixel at any zoom.
 const STROKE: f64 = 1e-12;
-/// States of loss recovery by their number in Linux, with the subjects whose colours they have.
+/// States of loss recovery by their number in Linux, with the subjects whose colors they have.
 const STATES: [(&str, usize); 5] = [("open", DATA), ("disorder", SACK), ("CWR", ACK), ("recovery", AGAIN), ("loss", STATE)];
 
-/// Subjects of the page. Each has a colour.
+/// Subjects of the page. Each has a color.
 const SUBJECTS: [&str; 6] = ["data", "ACK", "retransmission", "SACK block", "window edge", "loss recovery"];
 const DATA: usize = 0;
 const ACK: usize = 1;
@@ -118,7 +118,7 @@ pub fn time_sequence(of: &TimeSequence<'_>) -> Page {
     let figure = Figure {
         id: "time-sequence".into(),
         title: "Sequence numbers over time".into(),
-        text: "As the sender sees its packets: a stroke for each segment, from its first to its last byte; the line below is the acknowledgement \
+        text: "As the sender sees its packets: a stroke for each segment, from its first to its last byte; the line below is the acknowledgment \
                number, and the line above the right edge of the receive window."
             .into(),
         views: vec![View { name: String::new(), chart: Chart::Time(TimeChart { panels, note }) }],
@@ -240,9 +240,9 @@ fn glossary() -> Vec<Term> {
     vec![
         term("data", "bytes", "a segment that the sender's host has put on the wire for the first time"),
         term("retransmission", "bytes", "a segment with bytes that were sent before"),
-        term("ACK", "bytes", "acknowledgement number of the ACKs that have reached the sender's host"),
-        term("SACK block", "bytes", "data beyond the acknowledgement number that an ACK reports as received"),
-        term("window edge", "bytes", "acknowledgement number plus the receive window: the sender may not send beyond it"),
+        term("ACK", "bytes", "acknowledgment number of the ACKs that have reached the sender's host"),
+        term("SACK block", "bytes", "data beyond the acknowledgment number that an ACK reports as received"),
+        term("window edge", "bytes", "acknowledgment number plus the receive window: the sender may not send beyond it"),
         term("marked by a queue", "", "a switch has set CE (congestion experienced) in a packet of the flow"),
         term("lost", "", "a queue has dropped a packet of the flow, or a link has lost it"),
     ]

@@ -35,7 +35,7 @@ enum Rule {
     Pushout,
     /// The first packet of the flow with the smallest rank; the newest packet of the largest rank makes room for smaller ones.
     Pfabric,
-    /// By arrival; drops are not modelled.
+    /// By arrival; drops are not modeled.
     Fifo,
 }
 

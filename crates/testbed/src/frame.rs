@@ -24,7 +24,7 @@ pub mod flag {
     pub const PSH: u8 = 8;
     /// The sender has reduced its window (RFC 3168).
     pub const CWR: u8 = 128;
-    /// The acknowledgement number is valid.
+    /// The acknowledgment number is valid.
     pub const ACK: u8 = 16;
 }
 
@@ -53,7 +53,7 @@ pub struct Headers {
 pub struct Tcp {
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgement number.
+    /// Acknowledgment number.
     pub ack: u32,
     /// The eight low control bits: CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
     pub flags: u8,

@@ -17,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 /// All hosts are in this network, at the same link, whatever the experiment's network looks like.
 pub const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 
-/// Gateway of every host: with it a kernel keeps one neighbour entry per host. No interface has this address.
+/// Gateway of every host: with it a kernel keeps one neighbor entry per host. No interface has this address.
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 
 /// Bytes that sockets leave for headers of what an interface takes (MAX_TCP_HEADER and one, sk_dst_gso_max_size), and the most that it takes of IPv4

@@ -78,7 +78,7 @@ pub(crate) struct Connection {
     stamps: Vec<(u32, u32)>,
     /// Latest timestamp of the peer, if it came without data, which would give it to the receiver.
     echo: Option<u32>,
-    /// The last acknowledgement number that was sent.
+    /// The last acknowledgment number that was sent.
     acked: u32,
     /// The largest window that the peer has announced, bytes.
     largest_window: u64,
@@ -209,7 +209,7 @@ impl Connection {
         }
     }
 
-    /// A segment of an open connection: the receiver gets its data, the sender its acknowledgement.
+    /// A segment of an open connection: the receiver gets its data, the sender its acknowledgment.
     fn deliver(&mut self, now: u64, segment: &Segment, options: &Options) {
         match self.acceptance(segment) {
             Acceptance::Accepted => {}
@@ -257,7 +257,7 @@ impl Connection {
         if let Some(s) = &mut self.sender
             && segment.flags & flag::ACK != 0
         {
-            // A segment with data is no duplicate ACK (RFC 5681 section 2): without new acknowledgement, it does not reach the sender.
+            // A segment with data is no duplicate ACK (RFC 5681 section 2): without new acknowledgment, it does not reach the sender.
             let news = !data || i64::from(segment.ack.wrapping_sub(1) as i32) > s.snd_una() as i64 || !options.sack.is_empty();
             if news {
                 let accurate = s.ecn_in_use().1;
@@ -276,7 +276,7 @@ impl Connection {
                 s.on_packet(&self.c, Time(now), &p, extra.as_ref(), &mut tape);
             }
         }
-        // An acknowledgement travels on data that leave at the same time; earlier ones (a change of CE) travel alone.
+        // An acknowledgment travels on data that leave at the same time; earlier ones (a change of CE) travel alone.
         let carried = tape.packets.iter().any(|(p, _)| p.len > 0 || p.has(packet::flag::FIN));
         let last = if carried { answer.packets.pop() } else { None };
         self.take(now, answer);

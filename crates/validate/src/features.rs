@@ -20,10 +20,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["poll", "epoll_create", "epoll_ctl", "epoll_wait", "select"], "readiness (poll, epoll)"),
     (&["ioctl", "open", "pipe", "inq", "TCP_INQ", "TCP_CM_INQ"], "ioctl, files, pipes, TCP_INQ"),
     (&["sendmsg", "recvmsg", "writev", "readv", "msg_iov"], "message headers and vectors"),
-    (
-        &["SO_TIMESTAMPING", "SOF_TIMESTAMPING_SOFTWARE", "scm_timestamping", "SCM_TIMESTAMPING"],
-        "time stamps for the application",
-    ),
+    (&["SO_TIMESTAMPING", "SOF_TIMESTAMPING_SOFTWARE", "scm_timestamping", "SCM_TIMESTAMPING"], "timestamps for the application"),
     (&["icmp"], "ICMP"),
     (&["udp", "gre", "GREv0", "mpls", "psp", "PSP", "encap", "raw"], "protocols other than TCP"),
     (&["ipv6", "AF_INET6", "PF_INET6"], "IPv6"),

@@ -1,4 +1,4 @@
-//! Record of an endpoint's behaviour when a script is only its input, and the first difference between two endpoints.
+//! Record of an endpoint's behavior when a script is only its input, and the first difference between two endpoints.
 
 use crate::format::seconds;
 use crate::script::Segment;

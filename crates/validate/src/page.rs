@@ -68,18 +68,18 @@ pub struct Place {
     pub rule: Rule,
 }
 
-/// Behaviour of other simulators for a rule, as far as known.
+/// Behavior of other simulators for a rule, as far as known.
 #[derive(Debug, Clone)]
 pub struct OtherSimulators {
     /// Number of the RFC, or nothing for a rule of one script.
     pub rfc: u32,
     /// The script; empty for the whole RFC.
     pub script: String,
-    /// Behaviour of ns-3.
+    /// Behavior of ns-3.
     pub ns3: String,
-    /// Behaviour of htsim.
+    /// Behavior of htsim.
     pub htsim: String,
-    /// Behaviour of INET.
+    /// Behavior of INET.
     pub inet: String,
     /// Source of this knowledge.
     pub source: String,
@@ -114,7 +114,7 @@ pub struct KernelOutcome {
     pub line: usize,
     /// Expectation of the script at this line, or its features that a kernel lacks.
     pub expected: String,
-    /// Behaviour of the kernel.
+    /// Behavior of the kernel.
     pub got: String,
 }
 

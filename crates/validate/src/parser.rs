@@ -169,7 +169,7 @@ impl Parser<'_> {
         if u32::wrapping_add(seq, len) != end {
             return Err(Problem::new(line, format!("{seq}:{end} is not {len} bytes")));
         }
-        let ack = if self.take_word("ack") { self.number("an acknowledgement number")? } else { 0 };
+        let ack = if self.take_word("ack") { self.number("an acknowledgment number")? } else { 0 };
         let win = if self.take_word("win") { Some(self.number("a window")?) } else { None };
         let options = if self.is_mark('<') { self.options()? } else { Some(Options::default()) };
         Ok(Segment { ecn, flags, seq, len, ack, win, options })

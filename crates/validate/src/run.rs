@@ -27,7 +27,7 @@ pub fn run_text(text: &str, options: &Options) -> Outcome {
     }
 }
 
-/// Records the behaviour of the endpoint with the packets and calls of the script, regardless of its expectations.
+/// Records the behavior of the endpoint with the packets and calls of the script, regardless of its expectations.
 ///
 /// # Errors
 /// It could not run, or ended in a way that no script expects.

@@ -118,7 +118,7 @@ pub struct Segment {
     pub seq: u32,
     /// Payload bytes.
     pub len: u32,
-    /// Acknowledgement number.
+    /// Acknowledgment number.
     pub ack: u32,
     /// Window field, if the script specifies one.
     pub win: Option<u16>,

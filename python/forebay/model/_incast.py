@@ -125,7 +125,7 @@ class Nstar:
     first: int | None
     """N*: the first such number."""
     run3: int | None
-    """The first of three such numbers in a row: single ones can be an artefact of integers."""
+    """The first of three such numbers in a row: single ones can be an artifact of integers."""
     smooth: float | None
     """The number where the integers are smoothed away; None for halved windows too, where it is not defined."""
 

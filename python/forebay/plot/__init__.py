@@ -1,7 +1,7 @@
 """Figures of results, in one style and ready for a paper.
 
 Every plot takes results and returns matplotlib axes for further changes; `ax=` draws into existing axes. With several seeds a
-note under the plot names the averages. :mod:`forebay.plot.style` has widths, the dark theme and colours.
+note under the plot names the averages. :mod:`forebay.plot.style` has widths, the dark theme and colors.
 
 matplotlib is loaded by the first plot: `pip install 'forebay[plot]'`.
 """

@@ -31,7 +31,7 @@ class Bin(NamedTuple):
         return mask
 
 
-#: The named classes of sizes, as in the data-centre papers.
+#: The named classes of sizes, as in the data-center papers.
 NAMED: dict[str, Bin] = {
     "small": Bin(0, 100_000, "≤ 100 KB"),
     "medium": Bin(100_001, 9_999_999, "100 KB–10 MB"),

@@ -54,7 +54,7 @@ Source: TypeAlias = ResultLike | Mapping[str, ResultLike] | Sequence[ResultLike]
 class Subject:
     """A compared subject: a transport group of a variant, or a whole variant."""
 
-    #: Unique in a plot; determines the colour.
+    #: Unique in a plot; determines the color.
     label: str
     #: Results with its rows.
     result: ResultLike

@@ -133,7 +133,7 @@ def long_flows(subject: Subject) -> list[Long]:
     warm = measured_from(subject)
     endless = np.isnan(np.asarray(table["size_bytes"], dtype=float))
     start = np.maximum(np.asarray(table["start_ns"], dtype=float) * 1e-9, warm)
-    # A flow that was stopped ended with its last acknowledgement.
+    # A flow that was stopped ended with its last acknowledgment.
     stop = np.asarray(table["acked_ns"], dtype=float) * 1e-9
     found = []
     for run, end, rows in subject.by_run(table):

@@ -33,7 +33,7 @@ TITLES: dict[str, tuple[str, str]] = {
     "queue_mean_pkts": ("Queue, mean", "less"),
     "queue_p99_pkts": ("Queue, p99", "less"),
     "queue_max_pkts": ("Queue, maximum", "less"),
-    "utilization": ("Link utilisation", "more"),
+    "utilization": ("Link utilization", "more"),
     "drops": ("Drops", "less"),
     "marks": ("Congestion marks", ""),
 } | {

@@ -80,7 +80,7 @@ class Curves:
             look = style.look(label) if len(lines) > 1 else style.neutral()
             at = sorted(curve.points)
             x, y = np.array(at) / right, np.array([curve.points[p][0] for p in at]) / up
-            # One legend entry stands for all: colours identify the lines.
+            # One legend entry stands for all: colors identify the lines.
             name = f"_model, {label}" if len(lines) > 1 else "model"
             ax.plot(x, y, color=look.color, linestyle=(0, (1, 1.2)), linewidth=1.0, label=name, zorder=1.8)
             clipped = np.array([curve.points[p][1] for p in at])

@@ -207,7 +207,7 @@ def _rug(
 
 
 def _shade(color: str, rank: int) -> Any:
-    """Return the colour of a connection: that of its transport, paler for later ones."""
+    """Return the color of a connection: that of its transport, paler for later ones."""
     from matplotlib.colors import to_rgb
 
     share = (0.0, 0.45, 0.65, 0.78)[min(rank, _MOST - 1)]

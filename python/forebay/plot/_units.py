@@ -18,7 +18,7 @@ _PREFIXES: dict[str, tuple[tuple[float, str], ...]] = {
 
 
 class Scale(NamedTuple):
-    """A unit with a prefix: values are divided by `factor` and labelled with `name`."""
+    """A unit with a prefix: values are divided by `factor` and labeled with `name`."""
 
     #: What values are divided by.
     factor: float

@@ -7,7 +7,7 @@ figure is included at its natural size and its text keeps the size it was made w
         ax = fb.plot.queue_cdf(result)
     ax.figure.savefig("queue.pdf")      # the same bytes every time: no dates, no random ids
 
-A compared subject (a transport, a variant of a scenario) keeps its colour, dashes and marker through all plots of a session, in
+A compared subject (a transport, a variant of a scenario) keeps its color, dashes and marker through all plots of a session, in
 the order in which names first appear; :func:`names` fixes the order.
 """
 
@@ -41,30 +41,30 @@ class Theme:
 
     @property
     def ground(self) -> str:
-        """Colour behind everything."""
+        """Color behind everything."""
         return "#15181d" if self.dark else "#ffffff"
 
     @property
     def ink(self) -> str:
-        """Colour of text and axes."""
+        """Color of text and axes."""
         return "#e4e7eb" if self.dark else "#1c1f23"
 
     @property
     def quiet(self) -> str:
-        """Colour of secondary items: notes, reference lines."""
+        """Color of secondary items: notes, reference lines."""
         return "#9aa3ad" if self.dark else "#69707a"
 
     @property
     def grid(self) -> str:
-        """Colour of the grid."""
+        """Color of the grid."""
         return "#323840" if self.dark else "#e3e6ea"
 
 
 @dataclass(frozen=True)
 class Look:
-    """Look of a compared subject: never colour alone."""
+    """Look of a compared subject: never color alone."""
 
-    #: Colour of lines and areas.
+    #: Color of lines and areas.
     color: str
     #: Dashes, as matplotlib's `linestyle` takes them.
     dash: Any
@@ -78,7 +78,7 @@ class Look:
 # background its blue, black and vermillion are lightened.
 _LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DARK = ("#3D9BE0", "#F0762B", "#1DBF92", "#DB93BC", "#F2B632", "#8FD0F7", "#F2F2F2")
-# 7 colours and markers but 6 dashes: the eighth subject has the first colour with other dashes.
+# 7 colors and markers but 6 dashes: the eighth subject has the first color with other dashes.
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 1.6)),
@@ -162,9 +162,9 @@ def use(
 
 
 def names(*labels: str) -> None:
-    """Assign the first colours to these names, in this order, and discard all other assignments.
+    """Assign the first colors to these names, in this order, and discard all other assignments.
 
-    Without it colours are assigned as names first appear in a plot. `names()` resets the assignment.
+    Without it colors are assigned as names first appear in a plot. `names()` resets the assignment.
 
     Examples
     --------

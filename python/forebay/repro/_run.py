@@ -80,7 +80,7 @@ class Result(Tables[Table]):
         return self._runs.counts(self._units[seed].index)
 
     def per_run(self, measure: Callable[[Table], T], table: str = "flows", **where: Any) -> list[T]:
-        """`measure` of the rows of each seed that fulfil `where` (:meth:`Table.where`), in order of the seeds."""
+        """`measure` of the rows of each seed that fulfill `where` (:meth:`Table.where`), in order of the seeds."""
         rows = self.table(table).where(**where) if len(self.table(table)) else self.table(table)
         return [measure(rows.where(run=run) if len(rows) else rows) for run in range(self.seeds)]
 

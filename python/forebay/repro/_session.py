@@ -51,7 +51,7 @@ class Verdict:
     status: str
     #: Measurements in the order of the columns: as stated, under readings named beforehand, under others.
     measured: list[Measured] = field(default_factory=list)
-    #: The judgement of each.
+    #: The judgment of each.
     judged: list[Judgement] = field(default_factory=list)
     #: Index of the deciding measurement.
     by: int = 0

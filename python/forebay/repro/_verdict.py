@@ -1,4 +1,4 @@
-"""Judgement of measurements against claims: pure functions, one for each kind of claim.
+"""Judgment of measurements against claims: pure functions, one for each kind of claim.
 
 A measurement counts by its value; its interval is shown beside it. Meaning of tolerances:
 

@@ -235,7 +235,7 @@ impl SumOfSquares {
     }
 }
 
-/// Adds neighbours in pairs until the autocorrelation is below [`MAX_CORRELATION`]; returns it too.
+/// Adds neighbors in pairs until the autocorrelation is below [`MAX_CORRELATION`]; returns it too.
 fn merge_until_uncorrelated(mut sums: Vec<f64>, least: usize) -> Result<(Vec<f64>, f64), NoInterval> {
     if sums.len() < least {
         return Err(NoInterval::Few);
@@ -250,7 +250,7 @@ fn merge_until_uncorrelated(mut sums: Vec<f64>, least: usize) -> Result<(Vec<f64
     Err(NoInterval::Correlated)
 }
 
-/// Sums of neighbours in pairs. The batch without a partner is part of the last pair.
+/// Sums of neighbors in pairs. The batch without a partner is part of the last pair.
 fn merge_pairs(sums: &[f64]) -> Vec<f64> {
     let mut merged: Vec<f64> = sums.chunks_exact(2).map(|pair| pair.iter().sum()).collect();
     if let (Some(last), Some(rest)) = (merged.last_mut(), sums.chunks_exact(2).remainder().first()) {
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn larger_variance_of_pairs_counts() {
-        // Neighbours are equal or opposite in turn: the autocorrelation is 1 / 40, but pairs have twice the variance of independent values.
+        // Neighbors are equal or opposite in turn: the autocorrelation is 1 / 40, but pairs have twice the variance of independent values.
         let values: Vec<f64> = (0..40).map(|i| if i % 4 < 2 { 1.0 } else { -1.0 }).collect();
         assert!((autocorrelation(&values) - 0.025).abs() < 1e-12);
         let half = |values: &[f64]| half_width_of_sum(&[values.to_vec()], |v| *v).unwrap();

@@ -1,6 +1,6 @@
 //! Payload that a run delivers in successive intervals, and queues and bytes of ports: the figures `goodput`, `queue` and `utilization` follow from them.
 //!
-//! The intervals are an RTT long. Whenever there are `MOST` of them, neighbours are merged, so that memory is bounded for runs of any length.
+//! The intervals are an RTT long. Whenever there are `MOST` of them, neighbors are merged, so that memory is bounded for runs of any length.
 
 use crate::Experiment;
 use crate::decisions::{Decisions, Delivered, ItemKind, PortSnapshot, RunSnapshot, WorkItem};

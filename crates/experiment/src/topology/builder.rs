@@ -55,7 +55,7 @@ impl Builder {
     pub(super) fn port(&mut self, from: NodeId, to: NodeId, link: &LinkValue) -> PortId {
         let host = self.network.nodes[from].host;
         let value = if host { None } else { link.queue.as_ref() };
-        // Most ports have the configuration of one of their neighbours, and share it.
+        // Most ports have the configuration of one of their neighbors, and share it.
         let shared = self.network.ports.iter().rev().take(2).find(|p| p.queue_config.is_of(value));
         let config = shared.map_or_else(|| QueueConfig::new(value), |p| p.queue_config.clone());
         let id = self.network.ports.push(PortConfig {

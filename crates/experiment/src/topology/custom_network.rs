@@ -174,7 +174,7 @@ mod tests {
                 net(&ab, &["x", "y"], &[("a", "x", true), ("b", "y", true), ("x", "y", false)]),
                 "links: no path from host `b` to host `a`",
             ),
-            // a listens at y, where no path leads; the message must name its neighbour b, though a comes first.
+            // a listens at y, where no path leads; the message must name its neighbor b, though a comes first.
             (
                 net(&["a", "b"], &["x", "y"], &[("a", "x", false), ("y", "a", false), ("b", "x", true)]),
                 "links: no path from host `b`",

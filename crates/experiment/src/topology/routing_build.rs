@@ -1,4 +1,4 @@
-//! Inputs of forwarding tables: the neighbours of switches, and sets of equal-cost ports. Equal sets are stored once.
+//! Inputs of forwarding tables: the neighbors of switches, and sets of equal-cost ports. Equal sets are stored once.
 
 use super::route_error::{MAX_CHOICES, RouteError};
 use crate::network::Network;
@@ -26,7 +26,7 @@ pub(super) fn spread(before: &[PortId], left: &[PortId]) -> Option<Vec<PortId>> 
     Some(slots)
 }
 
-/// Neighbours of each switch among the switches, with the ports between them, in order of port numbers.
+/// Neighbors of each switch among the switches, with the ports between them, in order of port numbers.
 pub(super) struct Adjacency {
     start: Vec<u32>,
     links: Vec<(NodeId, PortId)>,

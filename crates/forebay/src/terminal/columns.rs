@@ -4,7 +4,7 @@ use crate::terminal::style::paint;
 use std::ops::Range;
 use textwrap::core::display_width;
 
-/// A column: heads, and a cell for each row. Texts may have colours.
+/// A column: heads, and a cell for each row. Texts may have colors.
 #[derive(Debug, Default)]
 pub(crate) struct Column {
     /// One for each line of heads.

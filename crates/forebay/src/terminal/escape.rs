@@ -4,7 +4,7 @@
 use forebay_types::param::is_hidden;
 use std::fmt::Write;
 
-/// `text` without hidden characters, except line ends, tabs and, if `colours`, colours.
+/// `text` without hidden characters, except line ends, tabs and, if `colours`, colors.
 pub(crate) fn escape(text: &str, colours: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -26,7 +26,7 @@ pub(crate) fn escape(text: &str, colours: bool) -> String {
     out
 }
 
-/// Length of the colour at the start of `text`: `ESC [ numbers m`, only of numbers that keep the text readable.
+/// Length of the color at the start of `text`: `ESC [ numbers m`, only of numbers that keep the text readable.
 fn colour(text: &str) -> usize {
     let Some(end) = text.strip_prefix("\x1b[").and_then(|t| t.find(|c: char| !(c.is_ascii_digit() || c == ';'))) else {
         return 0;

@@ -112,7 +112,7 @@ impl Failure {
         }
     }
 
-    /// The text for a person; with drawings and colours when `fancy`.
+    /// The text for a person; with drawings and colors when `fancy`.
     pub(crate) fn text(&self, fancy: bool) -> String {
         match self {
             Failure::Scenario(errors) if fancy => graphical(errors),

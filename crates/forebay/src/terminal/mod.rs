@@ -1,4 +1,4 @@
-//! Printing: text, tables, colours and progress on a terminal, in a pipe, or as JSON.
+//! Printing: text, tables, colors and progress on a terminal, in a pipe, or as JSON.
 
 pub(crate) mod columns;
 pub(crate) mod escape;

@@ -1,4 +1,4 @@
-//! Colours: on terminals, unless `NO_COLOR` is set (<https://no-color.org>) or the terminal is dumb.
+//! Colors: on terminals, unless `NO_COLOR` is set (<https://no-color.org>) or the terminal is dumb.
 
 use std::env;
 use std::io::IsTerminal;
@@ -18,12 +18,12 @@ fn wanted() -> bool {
     env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
-/// True if standard output takes colours.
+/// True if standard output takes colors.
 pub(crate) fn stdout() -> bool {
     std::io::stdout().is_terminal() && wanted()
 }
 
-/// True if standard error takes colours.
+/// True if standard error takes colors.
 pub(crate) fn stderr() -> bool {
     std::io::stderr().is_terminal() && wanted()
 }

@@ -69,7 +69,7 @@ impl<S: Sink> Analysis<S> {
     }
 }
 
-/// State of an analysis. It has no type parameter, so that the loop over packets is compiled once and with the optimisation of this crate.
+/// State of an analysis. It has no type parameter, so that the loop over packets is compiled once and with the optimization of this crate.
 #[derive(Debug)]
 struct State {
     options: Options,

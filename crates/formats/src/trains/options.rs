@@ -22,7 +22,7 @@ pub struct Options {
     pub mss: Option<u32>,
     /// Idle time after which the state of a connection is dropped, ns.
     pub idle_ns: u64,
-    /// Longest pause between the parts of a flow that a collector has cut, ns: its inactive time-out.
+    /// Longest pause between the parts of a flow that a collector has cut, ns: its inactive timeout.
     pub join_ns: u64,
     /// Most connections with a state.
     pub max_connections: usize,

@@ -1,4 +1,4 @@
-//! Files that can be read, recognised by their first bytes.
+//! Files that can be read, recognized by their first bytes.
 
 use crate::trains::Error;
 use crate::trains::capture::Capture;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes by which a file is recognised.
+/// Bytes by which a file is recognized.
 const BEGIN: u64 = 4096;
 
 /// A file that is being read.

@@ -1,7 +1,7 @@
 //! Guard of an attachment (`--rollback-on`). Two processes, each of which rolls back when the other one ends or hangs:
 //!
 //! * the guard (`judge.rs`), in a session of its own, without terminal and output. It attaches, judges the connections once a second
-//!   and renews its lease with each judgement.
+//!   and renews its lease with each judgment.
 //! * the foreground process (`foreground.rs`). It shows the reports of the guard and forwards its user's decision. It does not judge.
 //!
 //! The attachment stays only by a decision of the user: `--watch-for` has elapsed, Ctrl-C with `--keep-on-interrupt`, or another

@@ -114,7 +114,7 @@ fn connection(case: Case) -> Outcome {
     let (far, _) = listener.accept().expect("right accepts");
     for s in [&near, &far] {
         let patience = Some(Duration::from_secs(120));
-        s.set_read_timeout(patience).and_then(|()| s.set_write_timeout(patience)).expect("time-outs");
+        s.set_read_timeout(patience).and_then(|()| s.set_write_timeout(patience)).expect("timeouts");
     }
     check(Transfer::over(near, far, 300_000).wait().intact, &format!("{case:?}: bytes arrive as they were sent"));
     let packets = capture.finish();

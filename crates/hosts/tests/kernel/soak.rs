@@ -36,7 +36,7 @@ fn send(mut socket: TcpStream, stop: &AtomicBool) {
         // Trains of all sizes, with silences.
         let size = 1 + (at * 7919 + 13) % 150_000;
         let train: Vec<u8> = (at..at + size).map(content).collect();
-        socket.write_all(&train).expect("a train leaves within the time-out of the socket");
+        socket.write_all(&train).expect("a train leaves within the timeout of the socket");
         at += size;
         if at % 5 == 0 {
             std::thread::sleep(Duration::from_millis(at % 60));
@@ -50,7 +50,7 @@ fn receive(mut socket: TcpStream, got: &AtomicU64) -> u64 {
     loop {
         let n = match socket.read(&mut buffer) {
             Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-            n => n.expect("a train arrives within the time-out of the socket"),
+            n => n.expect("a train arrives within the timeout of the socket"),
         };
         if n == 0 {
             return wrong;

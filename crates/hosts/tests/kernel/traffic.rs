@@ -58,8 +58,8 @@ pub(crate) fn connect_from(host: &Host, listener: &TcpListener) -> (TcpStream, T
     let near = host.run(|| TcpStream::connect(address).expect("the hosts reach each other"));
     let (far, _) = listener.accept().expect("right accepts");
     for s in [&near, &far] {
-        s.set_read_timeout(Some(STUCK)).expect("a time-out");
-        s.set_write_timeout(Some(STUCK)).expect("a time-out");
+        s.set_read_timeout(Some(STUCK)).expect("a timeout");
+        s.set_write_timeout(Some(STUCK)).expect("a timeout");
     }
     (near, far)
 }

@@ -25,7 +25,7 @@ fn program() -> &'static Path {
 pub(crate) fn compiled(name: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf").join(name);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.trim_end_matches(".c"));
-    // Undefined behaviour ends the program.
+    // Undefined behavior ends the program.
     let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"];
     let done = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&source).status();
     assert!(done.expect("a C compiler, as `cc`, is needed to test the cores").success(), "{} compiles", source.display());

@@ -322,7 +322,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Handles the acknowledgement of the first `bytes` bytes.
+    /// Handles the acknowledgment of the first `bytes` bytes.
     fn acked(&mut self, slot: ConnSlot, bytes: u64) {
         // Acknowledged data has been read at the same instant at the latest; the read event may follow.
         self.delivered(slot, bytes);

@@ -48,7 +48,7 @@ fn an_incast_goes_round_by_round() {
         deadline: None,
     });
     let (report, seen) = run(&e);
-    // A round takes the request, the way there and, before the next one, the pause; the last acknowledgement ends the run.
+    // A round takes the request, the way there and, before the next one, the pause; the last acknowledgment ends the run.
     let begin = |round: u64| Time::from_ms(1).0 + round * (Time::from_us(3).0 + DELAY + Time::from_us(50).0);
     let ends = |round| begin(round) + Time::from_us(3).0 + DELAY;
     let queries: Vec<_> = report.queries.iter().map(|q| (q.start.0, q.end.ps(), q.fan_in, q.bytes)).collect();

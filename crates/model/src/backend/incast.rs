@@ -72,7 +72,7 @@ pub(crate) fn section(v: &Experiment) -> Result<Section, String> {
         lines.extend(goodput_lines(&m, n, window, w, &mut notes).map_err(|e| e.to_string())?);
     } else if protected(tcp) && b.has_reserve(v) {
         lines.extend(protected_lines(&m, n, first, w).map_err(|e| e.to_string())?);
-        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which PRIN does not prevent, are not modelled".into());
+        notes.push("PRIN: the last packets of a block are not lost and first windows are halved; timeouts in the middle of blocks, which PRIN does not prevent, are not modeled".into());
     } else {
         notes.push(format!(
             "PRIN halves the first windows, but {} has no reserve for the last packets: no value for goodput",
@@ -174,7 +174,7 @@ fn goodput_lines(
             "windows of 3 packets or less at overflow prevent fast retransmit: expect more than the model's one timeout".into(),
         );
     } else if m.nstar(NstarRule::First).is_some_and(|c| 4 * n > 5 * c) {
-        notes.push("beyond 1.25 N* timeouts repeat within a block, which is not modelled".into());
+        notes.push("beyond 1.25 N* timeouts repeat within a block, which is not modeled".into());
     }
     let per_block = n as f64 * m.block() as f64 / (literal.share * m.pipe().capacity());
     lines.push(

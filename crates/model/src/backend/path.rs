@@ -170,7 +170,7 @@ impl Bottleneck {
     }
 }
 
-/// Names of the workloads that are not in `models`: their traffic shares the network, but is not modelled.
+/// Names of the workloads that are not in `models`: their traffic shares the network, but is not modeled.
 pub(crate) fn other_workloads(v: &Experiment, models: impl Fn(WorkloadId) -> bool) -> Vec<String> {
     v.workloads.enumerate().filter(|(id, _)| !models(*id)).map(|(_, w)| format!("`{}`", w.class)).collect()
 }

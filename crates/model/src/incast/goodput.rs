@@ -59,7 +59,7 @@ impl Incast {
     }
 
     /// Goodput of `n` senders with PRIN, which halves the first windows and protects the last packets of a block: no period ends in a block-tail
-    /// timeout, and N* is that of the halved windows. Timeouts in the middle of blocks, which PRIN does not prevent, are not modelled: the value is
+    /// timeout, and N* is that of the halved windows. Timeouts in the middle of blocks, which PRIN does not prevent, are not modeled: the value is
     /// an upper bound if windows at overflow are small.
     ///
     /// # Errors

@@ -10,7 +10,7 @@
 //! N^O on, whose distance to the boundary is at least 0.0046 (buffers of 32 to 256).
 //!
 //! Limits: below N* single values are erratic, because the tail probability depends on residues ([`TailMode::Literal`]). From about 1.25 N* on
-//! timeouts repeat within a block, which is not modelled, so that goodput is overestimated. Windows below 4 prevent fast retransmit.
+//! timeouts repeat within a block, which is not modeled, so that goodput is overestimated. Windows below 4 prevent fast retransmit.
 
 mod congestion_avoidance;
 mod goodput;

@@ -14,14 +14,14 @@ function build(node, attrs, kids) {
 const h = (tag, attrs, ...kids) => build(document.createElement(tag), attrs, kids);
 const svg = (tag, attrs, ...kids) => build(document.createElementNS(SVG, tag), attrs, kids);
 
-// Colours and symbols repeat; see src/html/symbols.rs.
+// Colors and symbols repeat; see src/html/symbols.rs.
 const COLOURS = 8,
   SHAPES = 7;
-// Colour and symbol of each subject; without an entry those of its index.
+// Color and symbol of each subject; without an entry those of its index.
 const looks = JSON.parse(document.getElementById("subjects").textContent);
 const hueOf = subject => looks[subject]?.hue ?? subject;
 const symbolOf = subject => looks[subject]?.shape ?? subject;
-// Items without a single subject have the text colour.
+// Items without a single subject have the text color.
 const colourClass = subject => "s" + (subject == null ? "x" : hueOf(subject) % COLOURS);
 const shapeId = subject => "mk-" + (subject == null ? SHAPES - 1 : symbolOf(subject) % SHAPES);
 const colourOf = subject => (subject == null ? colours().fg : colours().series[hueOf(subject) % COLOURS]);

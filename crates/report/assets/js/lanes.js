@@ -41,7 +41,7 @@ function lanesChart(ctx, chart) {
   };
 }
 
-// Stripes, so that timers differ from messages in more than colour.
+// Stripes, so that timers differ from messages in more than color.
 function hatch(id) {
   return svg(
     "defs",

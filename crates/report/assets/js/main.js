@@ -1,4 +1,4 @@
-// Draws all figures one after the other, so that the page stays responsive, and again when colours, width or medium change.
+// Draws all figures one after the other, so that the page stays responsive, and again when colors, width or medium change.
 const subjects = looks.map(s => s.name);
 const figures = [];
 document.body.append(tip);
@@ -25,7 +25,7 @@ addEventListener("keydown", e => {
   if (e.key === "Escape") hideTip();
 });
 
-// Print: light colours, page width, scenario unfolded.
+// Print: light colors, page width, scenario unfolded.
 let unfolded = [];
 addEventListener("beforeprint", () => {
   while (waiting.length) figures.push(mount(waiting.shift(), subjects));

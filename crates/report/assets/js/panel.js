@@ -135,7 +135,7 @@ function panel(spec, zoom) {
     ctx.restore();
   }
 
-  // Symbols on the lines, so that lines differ in more than colour: at every measured point, else at intervals.
+  // Symbols on the lines, so that lines differ in more than color: at every measured point, else at intervals.
   function drawMarkers(u) {
     if (!points && lines.length < 2) return;
     const { ctx, bbox } = u,

@@ -1,4 +1,4 @@
-// Colours for canvases, read from the style sheet, and the switch between light and dark. Nothing is stored.
+// Colors for canvases, read from the style sheet, and the switch between light and dark. Nothing is stored.
 let palette = null;
 
 function colours() {
@@ -13,7 +13,7 @@ function colours() {
   return palette;
 }
 
-// Colour of a fraction from 0 to 1 on the utilization scale.
+// Color of a fraction from 0 to 1 on the utilization scale.
 function heat(fraction) {
   const stops = colours().heat,
     at = clamp(fraction || 0, 0, 1) * (stops.length - 1);

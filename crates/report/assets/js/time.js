@@ -1,7 +1,7 @@
 // Panels over a common time axis.
 const timesOf = (at, n) => (Array.isArray(at) ? at : Array.from({ length: n }, (_, i) => at.from + i * at.step));
 
-// Lines of one colour in one panel have different dashes.
+// Lines of one color in one panel have different dashes.
 function dashes(lines) {
   const seen = new Map();
   return lines.map(l => {

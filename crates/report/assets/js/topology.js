@@ -1,4 +1,4 @@
-// Network picture. Each direction of a link is a separate line, on its right-hand side; colour and width show its utilization.
+// Network picture. Each direction of a link is a separate line, on its right-hand side; color and width show its utilization.
 const linkWidth = utilization => 1.5 + 5.5 * clamp(utilization || 0, 0, 1);
 
 function topologyChart(ctx, chart) {
@@ -62,14 +62,14 @@ function topologyChart(ctx, chart) {
   };
 }
 
-// Legend of colours and widths.
+// Legend of colors and widths.
 function heatScale() {
   const root = svg("svg", {
     class: "draw",
     width: 300,
     height: 36,
     role: "img",
-    "aria-label": "Scale of utilization, from 0 % thin and grey to 100 % wide",
+    "aria-label": "Scale of utilization, from 0 % thin and gray to 100 % wide",
   });
   const steps = 40,
     length = 200;

@@ -47,7 +47,7 @@ pub fn page(dirs: &[RunDir], overlays: &[Overlay]) -> Result<Page, StoreError> {
     Ok(page)
 }
 
-/// The subjects of a page. Where several networks have several groups each, the colour is that of the network and the symbol that of the group, so that
+/// The subjects of a page. Where several networks have several groups each, the color is that of the network and the symbol that of the group, so that
 /// the same group of two results is compared at a glance.
 fn subjects(data: &Data) -> Vec<Subject> {
     let groups = data.networks.iter().map(|n| n.groups);

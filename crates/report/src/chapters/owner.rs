@@ -1,8 +1,8 @@
-//! Colour of items that all transports of a network share.
+//! Color of items that all transports of a network share.
 
 use forebay_analysis::Data;
 
-/// The subject that gives a queue its colour: the only one of its network, or the first where only the networks are distinguished. `None` where one
+/// The subject that gives a queue its color: the only one of its network, or the first where only the networks are distinguished. `None` where one
 /// network has several subjects, because the queue belongs to all of them.
 pub(super) fn colour(data: &Data, network: usize) -> Option<usize> {
     let n = &data.networks[network];

@@ -103,7 +103,7 @@ fn colour_is_result_symbol_is_group() {
     assert_eq!(styles, [(0, 0), (0, 1), (1, 0), (1, 1)]);
     let json = serde_json::to_string(&page.subjects[2]).unwrap();
     assert_eq!(json, r#"{"name":"result1/group0","hue":1,"shape":0}"#);
-    // One group for each result: colours and symbols differ.
+    // One group for each result: colors and symbols differ.
     assert_eq!(compared(1).style(1), Style { hue: 1, shape: 1 });
     assert_eq!(serde_json::to_string(&compared(1).subjects[1]).unwrap(), r#"{"name":"result1/group0"}"#);
 }

@@ -95,7 +95,7 @@ pub fn page(sweep: &Sweep) -> Page {
     page
 }
 
-/// The lines as subjects. If there are several transports and several settings, the colour is that of the transport and the symbol that of the setting.
+/// The lines as subjects. If there are several transports and several settings, the color is that of the transport and the symbol that of the setting.
 fn subjects(lines: &[Line]) -> Vec<Subject> {
     fn distinct<'a>(of: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         of.fold(Vec::new(), |mut all, one| {

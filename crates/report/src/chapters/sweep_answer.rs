@@ -232,7 +232,7 @@ pub(super) fn maps(sweep: &Sweep, all: &[Choice]) -> Vec<TitledGrid> {
     if high - low <= SMALL * high.abs() {
         return Vec::new();
     }
-    // Colours compare settings under one load. Differences that are ignored elsewhere have no colour of their own.
+    // Colors compare settings under one load. Differences that are ignored elsewhere have no color of their own.
     let place = |c: Cell, load: &[&Value]| {
         let (low, high) = range(Some(load));
         if high - low <= SMALL * high.abs() {

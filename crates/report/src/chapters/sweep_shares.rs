@@ -21,7 +21,7 @@ pub(super) fn sentence(sweep: &Sweep, all: &[Choice]) -> Option<String> {
     let shares = by_class(all).into_iter().find_map(|(_, of)| Shares::of(&of, &goodput))?;
     let [first, second] = shares.groups;
     let places = |values: &[(&Value, f64)]| {
-        // Runs of neighbours as ranges.
+        // Runs of neighbors as ranges.
         let mut runs: Vec<(usize, usize)> = Vec::new();
         for (value, _) in values {
             let at = shares.ratios.iter().position(|(v, _)| v == value).unwrap_or(0);

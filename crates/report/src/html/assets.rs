@@ -4,9 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Colours of the light theme and of print; declarations only.
+/// Colors of the light theme and of print; declarations only.
 pub(super) const LIGHT: &str = include_str!("../../assets/light.css");
-/// Colours of the dark theme.
+/// Colors of the dark theme.
 pub(super) const DARK: &str = include_str!("../../assets/dark.css");
 
 /// The whole script. uPlot and its users share one function, which shadows `devicePixelRatio`: canvases have at least two pixels per screen pixel,
@@ -65,9 +65,9 @@ pub(super) fn policy(style: &str, script: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Value of a colour variable, as red, green and blue from 0 to 1.
+    /// Value of a color variable, as red, green and blue from 0 to 1.
     fn colour(theme: &str, name: &str) -> [f64; 3] {
-        let (_, rest) = theme.split_once(&format!("--{name}:#")).unwrap_or_else(|| panic!("no colour {name}"));
+        let (_, rest) = theme.split_once(&format!("--{name}:#")).unwrap_or_else(|| panic!("no color {name}"));
         let part = |i: usize| f64::from(u8::from_str_radix(&rest[2 * i..2 * i + 2], 16).expect("two hexadecimal digits")) / 255.0;
         [part(0), part(1), part(2)]
     }
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    /// Perceived difference of two colours in OKLab (Ottosson 2020): 0.02 is hardly visible, black and white are 1.
+    /// Perceived difference of two colors in OKLab (Ottosson 2020): 0.02 is hardly visible, black and white are 1.
     fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
         let lab = |rgb: [f64; 3]| {
             let dot = |m: [f64; 3], v: [f64; 3]| m[0] * v[0] + m[1] * v[1] + m[2] * v[2];
@@ -109,7 +109,7 @@ mod tests {
         a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Colours as seen with normal vision and by protan, deutan and tritan dichromats (Machado, Oliveira and Fernandes 2009, severity 1).
+    /// Colors as seen with normal vision and by protan, deutan and tritan dichromats (Machado, Oliveira and Fernandes 2009, severity 1).
     #[test]
     fn colours_differ_with_colour_blindness() {
         const SIGHT: [[[f64; 3]; 3]; 4] = [
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// The heat scale differs in lightness alone, so that its order survives grey print and colour blindness.
+    /// The heat scale differs in lightness alone, so that its order survives gray print and color blindness.
     #[test]
     fn heat_has_one_direction_of_lightness() {
         for theme in [LIGHT, DARK] {

@@ -93,7 +93,7 @@ fn bar(cell: &Cell, top: f64) -> String {
     let mut out = format!("<rect class=\"fill\" y=\"3\" height=\"12\" width=\"{:.2}%\"/>", at(cell.mean));
     if let Some((low, high)) = interval(cell).filter(|(low, high)| low < high) {
         let (from, to) = (at(low), at(high));
-        // Drawn twice: a wide line in the background colour separates the thin one from the bar.
+        // Drawn twice: a wide line in the background color separates the thin one from the bar.
         for class in ["halo", "whisker"] {
             write!(out, "<g class=\"{class}\"><line x1=\"{from:.2}%\" x2=\"{to:.2}%\" y1=\"9\" y2=\"9\"/>").unwrap_or_default();
             // No cap where the interval continues beyond the picture.

@@ -1,12 +1,12 @@
-//! Colours and symbols of subjects and events, defined once and referenced by static SVG and the script.
+//! Colors and symbols of subjects and events, defined once and referenced by static SVG and the script.
 
 use crate::page::Style;
 use std::fmt::Write;
 
-/// Number of colours (`--c0` and so on in `assets/light.css` and `dark.css`).
+/// Number of colors (`--c0` and so on in `assets/light.css` and `dark.css`).
 const COLOURS: usize = 8;
 
-/// Filled outlines in a square of side 10 about the origin. Seven, coprime to the number of colours: 56 subjects differ in colour or symbol, and
+/// Filled outlines in a square of side 10 about the origin. Seven, coprime to the number of colors: 56 subjects differ in color or symbol, and
 /// the first seven in both.
 const SHAPES: [&str; 7] = [
     "M4 0A4 4 0 1 1-4 0A4 4 0 1 1 4 0Z",
@@ -37,12 +37,12 @@ pub(super) fn definitions() -> String {
     out + "</defs></svg>"
 }
 
-/// Class that gives an element the colour of a subject as `--c`.
+/// Class that gives an element the color of a subject as `--c`.
 pub(super) fn class(style: Style) -> String {
     format!("s{}", style.hue % COLOURS)
 }
 
-/// A subject's symbol in its colour.
+/// A subject's symbol in its color.
 pub(super) fn marker(style: Style) -> String {
     let (class, shape) = (class(style), style.shape % SHAPES.len());
     format!(

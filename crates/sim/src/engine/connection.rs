@@ -1,4 +1,4 @@
-//! Connections and their messages, from the first byte that the application wrote to delivery and acknowledgement.
+//! Connections and their messages, from the first byte that the application wrote to delivery and acknowledgment.
 
 use forebay_apps::{InitialData, Job};
 use forebay_experiment::waits::Stalls;

@@ -69,7 +69,7 @@ pub(super) struct PartitionState {
     pub(crate) open: i64,
     /// Messages finished.
     pub(crate) done: u64,
-    /// Time at which the last message was acknowledged, or an application without acknowledgements finished.
+    /// Time at which the last message was acknowledged, or an application without acknowledgments finished.
     worked: Time,
     /// Packets that reached a host after their connection had closed.
     pub(crate) late_packets: u64,

@@ -13,7 +13,7 @@ pub mod flag {
     pub const SYN: u8 = 1;
     /// Last byte of the stream.
     pub const FIN: u8 = 2;
-    /// Travels from the receiver to the sender; `seq` is an acknowledgement number.
+    /// Travels from the receiver to the sender; `seq` is an acknowledgment number.
     pub const ACK: u8 = 4;
     /// ECN echo (RFC 3168).
     pub const ECE: u8 = 8;
@@ -110,7 +110,7 @@ pub struct Packet {
     pub arrival: Time,
     /// Connection slot, the same at both ends.
     pub conn: ConnSlot,
-    /// Sequence number of the first byte; on ACKs the acknowledgement number.
+    /// Sequence number of the first byte; on ACKs the acknowledgment number.
     pub seq: u32,
     /// Low 32 bits of the send time in ns; on ACKs its echo (RFC 7323 with a nanosecond clock).
     pub ts: u32,
@@ -164,7 +164,7 @@ impl Packet {
         debug_assert!(self.has(flag::ACK) && !self.has(flag::SYN));
         Tick::from_field(self.len)
     }
-    /// Acknowledgement number of an ACK.
+    /// Acknowledgment number of an ACK.
     #[inline]
     pub fn ack_number(&self) -> u32 {
         debug_assert!(self.has(flag::ACK));
@@ -244,7 +244,7 @@ pub enum Extra {
 /// ACK by itself, only the AccECN option of that ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CarriedAck {
-    /// Acknowledgement number.
+    /// Acknowledgment number.
     pub number: u32,
     /// Timestamp that is echoed; the one of the segment itself stands in [`Packet::ts`].
     pub echo: u32,

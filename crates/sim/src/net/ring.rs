@@ -84,7 +84,7 @@ impl Ring {
     /// The packet at `position`, which must be in `head..tail`.
     #[inline]
     pub fn packet(&self, position: u32) -> &Packet {
-        // SAFETY: both variants are plain integers of equal size without padding, fully initialised.
+        // SAFETY: both variants are plain integers of equal size without padding, fully initialized.
         unsafe { &*self.place(position) }
     }
 

@@ -71,7 +71,7 @@ impl TagShim for Prin {
         if !pending || at.initial {
             return None;
         }
-        // Never the inflated window. A full acknowledgement sets the window to ssthresh later; the source does not mention that, and the parameter
+        // Never the inflated window. A full acknowledgment sets the window to ssthresh later; the source does not mention that, and the parameter
         // `ssthresh = "cap"` limits it.
         let cwnd = (at.cwnd / 2.0).floor().max(f64::from(self.floor));
         Some(Restart { cwnd, ssthresh_limit: self.c.cap.then(|| cwnd.max(2.0)) })

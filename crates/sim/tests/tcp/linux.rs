@@ -1,4 +1,4 @@
-//! Behaviour of the stack `linux` that follows the kernel and is in no RFC, first seen in packets of Linux 6.12 (`docs/how-to/check-against-linux.md`).
+//! Behavior of the stack `linux` that follows the kernel and is in no RFC, first seen in packets of Linux 6.12 (`docs/how-to/check-against-linux.md`).
 
 use crate::scripted::config;
 use crate::scripted::receiver::Script as Receiver;

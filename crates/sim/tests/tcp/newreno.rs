@@ -31,7 +31,7 @@ fn third_duplicate_retransmits() {
     assert_eq!((t.sent().as_str(), t.cwnd()), ("", 10.0));
     t.dup(0, 3);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("10 11 12", 13.0));
-    // Full acknowledgement: the window is ssthresh; three are outstanding.
+    // Full acknowledgment: the window is ssthresh; three are outstanding.
     t.ack(10);
     assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state()), ("13", 4.0, CaState::Open));
     t.ack(11);
@@ -81,7 +81,7 @@ fn partial_acknowledgements_repair_one_hole_each() {
     assert_eq!((t.sent().as_str(), t.cwnd(), t.s.ca_state(), t.s.stats().losses.fast_retx), ("", 5.0, CaState::Open, 1));
 }
 
-/// RFC 6582 section 4, "impatient": only the first partial acknowledgement restarts the retransmission timer.
+/// RFC 6582 section 4, "impatient": only the first partial acknowledgment restarts the retransmission timer.
 #[test]
 fn impatient_timer() {
     let mut t = Script::new(window("newreno", 10), 10);
@@ -92,7 +92,7 @@ fn impatient_timer() {
     assert_eq!(deadline, (Time::from_us(300) + rto).into());
     t.at(400).ack(7);
     assert_eq!(t.s.timer_due(), deadline);
-    // The full acknowledgement restarts it like any other.
+    // The full acknowledgment restarts it like any other.
     t.write(1);
     t.at(500).ack(10);
     assert_eq!(t.s.timer_due(), (Time::from_us(500) + t.s.rto(&t.c)).into());

@@ -120,7 +120,7 @@ fn full_bucket_flushes_oldest() {
     assert_eq!(flushed, [20, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-/// tcp_gro_receive compares acknowledgement number, window and ECN echo: segments of connections with data in both directions join while their ACK
+/// tcp_gro_receive compares acknowledgment number, window and ECN echo: segments of connections with data in both directions join while their ACK
 /// is the same. A segment without data ends the super-segment of its flow.
 #[test]
 fn other_carried_ack_begins_super_segment() {

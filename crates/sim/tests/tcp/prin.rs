@@ -102,7 +102,7 @@ fn in_fast_recovery() {
     assert_eq!(t.sent(), "0r");
     t.write(10);
     assert_eq!((t.sent().as_str(), t.cwnd()), ("", 2.0));
-    // Recovery ends with the acknowledgement of `recover`.
+    // Recovery ends with the acknowledgment of `recover`.
     t.ack(10);
     assert_eq!((t.s.ca_state(), t.sent().as_str()), (CaState::Open, "10 11 12 13 14"));
 }

@@ -77,7 +77,7 @@ fn old_duplicates_do_not_count() {
     }
 }
 
-/// A spurious timeout: the acknowledgements were late, and then each retransmission is reported.
+/// A spurious timeout: the acknowledgments were late, and then each retransmission is reported.
 #[test]
 fn spurious_timeout() {
     for c in stacks() {

@@ -1,7 +1,7 @@
 //! Traces of whole connections and runs, recorded in `traces.csv`. A trace has each packet of a connection, and cwnd, ssthresh, alpha and the state of
 //! recovery after each event. A line of the file has a few numbers of a trace and its hash, so that the diff shows which rule moved which path.
 //!
-//! Tests against the RFCs and the kernel say which behaviour is right; traces show that no other line of it changes.
+//! Tests against the RFCs and the kernel say which behavior is right; traces show that no other line of it changes.
 //! `FOREBAY_UPDATE=1 cargo test -p forebay-sim --test main traces::` rewrites the file.
 
 mod connections;

@@ -109,7 +109,7 @@ impl Flow {
     }
 }
 
-/// Fields of a packet that stay the same on its path: flow, IP identification, sequence and acknowledgement number.
+/// Fields of a packet that stay the same on its path: flow, IP identification, sequence and acknowledgment number.
 type Key = (usize, u16, u32, u32);
 
 /// A packet that has left its host.

@@ -47,7 +47,7 @@ pub const EVENTS: TableSchema<EventRow> = TableSchema {
             "flows",
             "1",
             Int(|r, _| r.flows.and_then(count)),
-            "connections whose data or acknowledgements were rerouted, because the link went down or came back; null with \
+            "connections whose data or acknowledgments were rerouted, because the link went down or came back; null with \
              `balance = \"packet\"`, and before the switches reroute",
         ),
         col(

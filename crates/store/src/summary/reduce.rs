@@ -142,7 +142,7 @@ impl Long {
     /// `None` for finite messages and for flows that were not active in the measured time.
     fn new(f: &FlowRow, report: &Report) -> Option<Long> {
         let from_ps = f.start.0.max(report.measured_from.0);
-        // A stopped flow ends with its last acknowledgement.
+        // A stopped flow ends with its last acknowledgment.
         let to_ps = f.acked.ps().map_or(report.end.0, |acked| acked.min(report.end.0));
         (is_long(f, report) && from_ps < to_ps).then(|| Long {
             group: f.group,

@@ -70,7 +70,7 @@ fn senders(config: &Experiment, r: &Report) -> Result<(), String> {
         }
         let (acked, retrans) = before.insert(t.conn_id, (t.bytes_acked, t.retrans)).unwrap_or_default();
         if t.bytes_acked < acked || t.retrans < retrans {
-            return broken("an acknowledgement or retransmission is taken back", &t);
+            return broken("an acknowledgment or retransmission is taken back", &t);
         }
     }
     Ok(())

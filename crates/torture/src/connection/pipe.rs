@@ -362,7 +362,7 @@ impl<J: FnMut(&PipePacket) -> Fate> Pipe<J> {
         let s = &self.sender;
         let late = self.owed.map_or(0, |since| self.now - since);
         assert!(late <= MS * 500, "an ACK is {late} ps late");
-        // Partial acknowledgements after the first do not move it (RFC 6582 section 4).
+        // Partial acknowledgments after the first do not move it (RFC 6582 section 4).
         let held = s.ca_state() == CaState::Recovery && !self.sack();
         let due = s.timer() == Timer::Rto && s.timer_due() == Time(self.now).into();
         let expires = !packet && due && s.phase() == Phase::Established && !held;

@@ -1,10 +1,10 @@
-//! Acceptable acknowledgement numbers (RFC 9293 section 3.10.7.4, RFC 5961 section 5.2). The simulator's packets always have one; a script's may not.
+//! Acceptable acknowledgment numbers (RFC 9293 section 3.10.7.4, RFC 5961 section 5.2). The simulator's packets always have one; a script's may not.
 
 use super::{Connection, Trace};
 use crate::script::{Segment, flag};
 use forebay_sim::net::packet::{self, Packet};
 
-/// Treatment of a segment because of its acknowledgement number.
+/// Treatment of a segment because of its acknowledgment number.
 pub(super) enum Acceptance {
     Accepted,
     /// It is dropped and answered.
@@ -14,7 +14,7 @@ pub(super) enum Acceptance {
 }
 
 impl Connection {
-    /// A segment is accepted if its acknowledgement is at most a largest window old, and of data that was sent. Linux does not answer an acknowledgement
+    /// A segment is accepted if its acknowledgment is at most a largest window old, and of data that was sent. Linux does not answer an acknowledgment
     /// of other data (tcp_ack).
     pub(super) fn acceptance(&self, segment: &Segment) -> Acceptance {
         let Some(s) = self.sender.as_ref().filter(|_| segment.flags & flag::ACK != 0) else { return Acceptance::Accepted };

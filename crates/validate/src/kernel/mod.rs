@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 const SERVICE: u16 = 8080;
 /// Port of the peer that connects to it.
 const CLIENT: u16 = 40_000;
-/// A tick of the kernel's time stamps, in units of the script's clock (ns).
+/// A tick of the kernel's timestamps, in units of the script's clock (ns).
 const TICK: u32 = 1_000_000;
 /// Time to wait for a packet without a time, ps.
 const LONGEST: u64 = 3_600_000_000_000_000;
@@ -88,7 +88,7 @@ impl Kernel {
         }
     }
 
-    /// The kernel's time stamp for one of the script's clock.
+    /// The kernel's timestamp for one of the script's clock.
     fn stamp(&self, ns: u32) -> u32 {
         if ns == 0 && self.stamps.is_empty() {
             return 0;

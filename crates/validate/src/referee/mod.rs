@@ -30,7 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-/// Judgement of a congestion control.
+/// Judgment of a congestion control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Congestion control.

@@ -167,7 +167,7 @@ impl Capture {
     }
 }
 
-/// Recognises the format by the first bytes, and reads the file header of pcap.
+/// Recognizes the format by the first bytes, and reads the file header of pcap.
 fn detect(input: &mut Input) -> Result<Format, Problem> {
     const LEGAL: &str = "legal: pcap and pcapng, as tcpdump, dumpcap and Wireshark write them, the output of `nfdump -o csv`, \
                          IPFIX records as JSON, and the output of `ss -tinmHO`";

@@ -159,7 +159,7 @@ impl Pcapng {
         Ok(Record::Frame { time_ns, interface: number as u32, link, start: 28, end: 28 + captured, wire_len, record_len: len })
     }
 
-    /// A packet without a time stamp, of interface 0.
+    /// A packet without a timestamp, of interface 0.
     fn simple(&mut self, input: &mut Input, len: usize) -> Result<Record, Problem> {
         if len < 16 {
             return damaged(format!("the packet block has {len} bytes; it needs at least 16"));

@@ -1,9 +1,9 @@
-//! Resolution of time stamps.
+//! Resolution of timestamps.
 
-/// Conversion of the time stamps of an interface into nanoseconds.
+/// Conversion of the timestamps of an interface into nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Resolution {
-    /// Time stamps in a second.
+    /// Timestamps in a second.
     per_second: u128,
     /// Offset, s.
     offset: i64,

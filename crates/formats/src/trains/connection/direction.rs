@@ -11,7 +11,7 @@ use crate::trains::sink::{DirectionRow, RetransmissionKind, Retransmissions};
 /// Payload of a full Ethernet frame, for connections without a captured SYN.
 const MSS_V4: u32 = 1460;
 const MSS_V6: u32 = 1440;
-/// Bytes of the time stamps in a header.
+/// Bytes of the timestamps in a header.
 const TIMESTAMPS: u32 = 12;
 
 /// Late data within this time is out of order and no retransmission, if no RTT is known, ns.
@@ -123,7 +123,7 @@ impl Direction {
         self.answered = true;
     }
 
-    /// Counts a packet, and processes its time stamp and SYN.
+    /// Counts a packet, and processes its timestamp and SYN.
     #[inline]
     pub(super) fn sent(&mut self, s: &Segment, now: u64) {
         self.packets += 1;

@@ -1,7 +1,7 @@
 //! Round-trip times at the point of capture.
 //!
 //! The time from data to its ACK covers the path from the point of capture to the receiver and back. The other part, to the sender and back, comes from
-//! the other direction: the handshake, its data, or its time stamps. The RTT of the connection is the sum.
+//! the other direction: the handshake, its data, or its timestamps. The RTT of the connection is the sum.
 
 /// Segments that are timed at once.
 const TIMED: usize = 4;
@@ -22,9 +22,9 @@ pub(super) struct Rtt {
     count: usize,
     smoothed: Option<f64>,
     min: Option<u64>,
-    /// Time stamp that waits for its echo, and when it was captured.
+    /// Timestamp that waits for its echo, and when it was captured.
     stamp: Option<(u32, u64)>,
-    /// Newest time stamp.
+    /// Newest timestamp.
     newest_stamp: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl Rtt {
         self.min = Some(self.min.map_or(sample, |old| old.min(sample)));
     }
 
-    /// A time stamp of this direction.
+    /// A timestamp of this direction.
     #[inline]
     pub(super) fn stamped(&mut self, value: u32, now: u64) {
         if self.newest_stamp != Some(value) {
@@ -78,7 +78,7 @@ impl Rtt {
         }
     }
 
-    /// An echo of a time stamp, from the other end. Its first echo bounds the time from above.
+    /// An echo of a timestamp, from the other end. Its first echo bounds the time from above.
     #[inline]
     pub(super) fn echoed(&mut self, echo: u32, now: u64) {
         let Some((value, time)) = self.stamp else { return };

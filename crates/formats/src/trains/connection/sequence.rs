@@ -158,7 +158,7 @@ impl Sequence {
         self.hole_count -= 1;
     }
 
-    /// Processes an acknowledgement number. Returns true if it acknowledges something new, and bytes above all captured ones.
+    /// Processes an acknowledgment number. Returns true if it acknowledges something new, and bytes above all captured ones.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u32, fin_sent: bool) -> (bool, u64) {
         let mut number = self.extend(ack);

@@ -65,7 +65,7 @@ pub struct Segment {
     pub dst: Endpoint,
     /// Sequence number of the first payload byte, or of SYN.
     pub seq: u32,
-    /// Acknowledgement number; meaningless without the flag ACK.
+    /// Acknowledgment number; meaningless without the flag ACK.
     pub ack: u32,
     /// Flags.
     pub flags: Flags,
@@ -93,7 +93,7 @@ impl Flags {
         self.0 & 0x01 != 0
     }
 
-    /// Synchronises sequence numbers.
+    /// Synchronizes sequence numbers.
     pub fn syn(self) -> bool {
         self.0 & 0x02 != 0
     }
@@ -108,7 +108,7 @@ impl Flags {
         self.0 & 0x08 != 0
     }
 
-    /// The acknowledgement number is valid.
+    /// The acknowledgment number is valid.
     pub fn ack(self) -> bool {
         self.0 & 0x10 != 0
     }

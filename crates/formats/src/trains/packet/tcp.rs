@@ -2,7 +2,7 @@
 
 use super::{Endpoint, Flags, NoSegment, Segment};
 
-/// Time stamps of a segment (RFC 7323).
+/// Timestamps of a segment (RFC 7323).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     /// Clock of the sender.
@@ -61,7 +61,7 @@ pub(super) fn parse(
     let options = &data[HEADER..header_len.min(data.len())];
     match *options {
         [] => {}
-        // The layout of Linux for data: two NOPs, then time stamps.
+        // The layout of Linux for data: two NOPs, then timestamps.
         [1, 1, 8, 10, a, b, c, d, e, f, g, h] => {
             segment.timestamps =
                 Some(Timestamps { value: u32::from_be_bytes([a, b, c, d]), echo: u32::from_be_bytes([e, f, g, h]) });

@@ -5,7 +5,7 @@ use crate::trains::options::Options;
 use crate::trains::packet::Endpoint;
 use hashbrown::HashMap;
 
-/// Bytes of a segment with data beside its payload: IP, TCP and time stamps.
+/// Bytes of a segment with data beside its payload: IP, TCP and timestamps.
 const HEADERS_V4: u64 = 20 + 32;
 const HEADERS_V6: u64 = 40 + 32;
 /// Payload below which the packets of a direction are ACKs: their options, such as SACK blocks, on average.

@@ -1,7 +1,7 @@
 //! Flow records: lines of text that a flow collector has written, a flow or a part of one each.
 //!
-//! A collector counts packets and bytes of a flow until the flow ends, is idle for longer than the inactive time-out, or is older than the active
-//! time-out. The parts of a flow that the active time-out has cut are joined again ([`join`](self::join)).
+//! A collector counts packets and bytes of a flow until the flow ends, is idle for longer than the inactive timeout, or is older than the active
+//! timeout. The parts of a flow that the active timeout has cut are joined again ([`join`](self::join)).
 
 mod ipfix;
 mod join;

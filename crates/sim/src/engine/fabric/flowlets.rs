@@ -28,7 +28,7 @@ pub(super) struct FlowletTable {
 }
 
 impl FlowletTable {
-    /// Creates an empty table. A packet that comes more than `gap` after the last one of its flow begins a flowlet. Switches compare time stamps with a
+    /// Creates an empty table. A packet that comes more than `gap` after the last one of its flow begins a flowlet. Switches compare timestamps with a
     /// timer, so that their gaps are between `gap` and twice as long (CONGA section 3.4, the age bit); our choice: exact times.
     pub(super) fn new(gap: Time) -> FlowletTable {
         FlowletTable { gap, seen: vec![0; ENTRIES], ports: vec![0; ENTRIES] }

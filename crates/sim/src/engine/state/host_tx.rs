@@ -204,7 +204,7 @@ impl SimState {
         }
     }
 
-    /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgements.
+    /// Payload of `conn` that has certainly arrived: acknowledged, or received where there are no acknowledgments.
     pub(super) fn confirmed_bytes(&self, conn: ConnSlot) -> u64 {
         if self.connections.get(conn).datagrams {
             return self.received(conn).in_order;

@@ -1,4 +1,4 @@
-//! Delivery and acknowledgement of messages, and their rows.
+//! Delivery and acknowledgment of messages, and their rows.
 
 use super::SimState;
 use crate::engine::connection::{Connection, ReceivedRanges};
@@ -65,7 +65,7 @@ impl SimState {
         }
     }
 
-    /// Records the oldest message of `conn`. `acked` is the time of its acknowledgement, `known` the offset up to which the stream has arrived, and
+    /// Records the oldest message of `conn`. `acked` is the time of its acknowledgment, `known` the offset up to which the stream has arrived, and
     /// `held` what the receiver has. Returns the place of the row and, where a shim completes it, whether it is the connection's first message.
     fn record_row(
         &mut self,

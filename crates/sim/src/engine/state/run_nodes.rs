@@ -249,7 +249,7 @@ impl SimState {
                 let app = &mut *lock_app(&apps[app]);
                 let before = app.remaining();
                 app.on_wake(self, now, tag);
-                // An application of datagrams gets no acknowledgements.
+                // An application of datagrams gets no acknowledgments.
                 if app.remaining() < before {
                     self.partition.end_work(now);
                 }

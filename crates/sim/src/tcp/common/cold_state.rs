@@ -18,7 +18,7 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) limited: u64,
     /// `snd_una` at the last timeout, `u64::MAX` before the first.
     pub(in crate::tcp) timed_out: u64,
-    /// Deadline that partial acknowledgements after the first must not move (RFC 6582 section 4).
+    /// Deadline that partial acknowledgments after the first must not move (RFC 6582 section 4).
     pub(in crate::tcp) held_due: TimeOrNever,
     /// Expiry of the running timer, if it was moved to a slot of the timer wheel.
     pub(in crate::tcp) wheel_expiry: TimeOrNever,
@@ -38,7 +38,7 @@ pub(crate) struct ColdState {
     pub(in crate::tcp) first_bursts: u32,
     /// Stream offset behind the last segment that was sent, for the first time or again (segmentation offload).
     pub(in crate::tcp) sent_end: u64,
-    /// True if no partial acknowledgement has come in this recovery.
+    /// True if no partial acknowledgment has come in this recovery.
     pub(in crate::tcp) first_partial: bool,
     /// True if the SYN was retransmitted.
     pub(in crate::tcp) syn_retx: bool,

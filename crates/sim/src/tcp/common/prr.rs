@@ -46,7 +46,7 @@ impl Prr {
     }
 
     /// Takes an ACK as Linux does (tcp_cwnd_reduction), in segments. Below the threshold, only an ACK that makes `progress` (it advanced the
-    /// cumulative acknowledgement and revealed no loss) grants one segment more than it delivered. Other ACKs are packet-conserving (RFC 9937). The
+    /// cumulative acknowledgment and revealed no loss) grants one segment more than it delivered. Other ACKs are packet-conserving (RFC 9937). The
     /// fast retransmission leaves through this window too. All counts but `mss` are in segments.
     pub fn on_segments(&mut self, delivered: u64, pipe: u64, ssthresh: u64, mss: u64, progress: bool) -> u64 {
         self.delivered += delivered * mss;

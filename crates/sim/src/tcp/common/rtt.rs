@@ -27,7 +27,7 @@ struct Deviation {
     largest: u32,
     /// Part of the timeout beside SRTT (`rttvar_us`).
     bound: u32,
-    /// Stream offset whose acknowledgement ends the round trip (`rtt_seq`), its low bits as there.
+    /// Stream offset whose acknowledgment ends the round trip (`rtt_seq`), its low bits as there.
     end: u32,
 }
 

@@ -39,7 +39,7 @@ pub(in crate::tcp) struct SendBuffer {
     window: u32,
     /// Largest congestion window or reordering for which it has space, segments.
     cwnd: u32,
-    /// While it waits for space and nothing is SACKed: offset whose acknowledgement frees enough.
+    /// While it waits for space and nothing is SACKed: offset whose acknowledgment frees enough.
     resumes: u64,
     /// Memory of a buffer beside its payload.
     head: u16,

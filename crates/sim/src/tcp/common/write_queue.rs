@@ -1,5 +1,5 @@
 //! Buffers (`sk_buff`) of a sender with segmentation offload: each holds several segments, and memory for one head. `sk_write_queue` has those that
-//! have not been sent, `tcp_rtx_queue` those that wait for their acknowledgement.
+//! have not been sent, `tcp_rtx_queue` those that wait for their acknowledgment.
 
 use forebay_types::{Time, TimeOrNever};
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ impl WriteQueue {
         self.burst = Some(end);
     }
 
-    /// Number of buffers that wait for their acknowledgement.
+    /// Number of buffers that wait for their acknowledgment.
     #[inline]
     pub(in crate::tcp) fn outstanding(&self) -> usize {
         self.sent.len()

@@ -1,6 +1,6 @@
 //! Metrics of paths that a host keeps (Linux net/ipv4/tcp_metrics.c): a connection that closes stores its RTT and threshold, and the next one to the
 //! same peer begins with them. The kernel also saves the variation of the RTT and the window, but uses neither. Its degree of reordering is not
-//! modelled. Entries do not age: a run is shorter than the hour after which the kernel drops them.
+//! modeled. Entries do not age: a run is shorter than the hour after which the kernel drops them.
 
 use crate::cc::Threshold;
 use crate::tcp::config::TcpConfig;

@@ -1,4 +1,4 @@
-//! Behaviour of the Linux stack where it differs from the RFCs. Files have the names of the kernel's files or functions, without `tcp_`.
+//! Behavior of the Linux stack where it differs from the RFCs. Files have the names of the kernel's files or functions, without `tcp_`.
 
 mod collapse;
 mod input;

@@ -154,7 +154,7 @@ impl Sender {
         self.stream.snd_una() == self.cold.recover
     }
 
-    /// Handles a partial acknowledgement in fast recovery (tcp_try_undo_partial).
+    /// Handles a partial acknowledgment in fast recovery (tcp_try_undo_partial).
     fn reno_sack_partial_ack(&mut self, c: &TcpConfig, ack: &Ack) -> Next {
         if !self.originals_arrived(c, ack) {
             return Next::Losses;

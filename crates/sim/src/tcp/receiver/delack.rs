@@ -241,7 +241,7 @@ impl DelayedAck {
         false
     }
 
-    /// Delay of the timer (tcp_send_delayed_ack). At data-centre RTTs it is the 40 ms of TCP_ATO_MIN, because the interval never falls below that and
+    /// Delay of the timer (tcp_send_delayed_ack). At data-center RTTs it is the 40 ms of TCP_ATO_MIN, because the interval never falls below that and
     /// is cut to max(SRTT, TCP_DELACK_MIN). Only a minimum RTO below 41 ms makes it shorter (tcp_delack_max).
     fn delay(&self, c: &TcpConfig) -> Time {
         let floor = c.ack_delay;

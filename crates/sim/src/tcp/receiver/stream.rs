@@ -91,7 +91,7 @@ impl ReceiveStream {
         self.rcv_nxt + u64::from(len) < self.deliver_at.min(self.fin)
     }
 
-    /// Acknowledgement number: the sequence number of the next byte expected.
+    /// Acknowledgment number: the sequence number of the next byte expected.
     #[inline(always)]
     pub(super) fn ack_number(&self) -> u32 {
         self.numbers.wire(self.rcv_nxt)

@@ -68,7 +68,7 @@ impl Receiver {
         self.ts_recent.value()
     }
 
-    /// Acknowledgement number of the next ACK.
+    /// Acknowledgment number of the next ACK.
     pub(crate) fn ack_number(&self) -> u32 {
         self.stream.ack_number()
     }

@@ -72,7 +72,7 @@ impl AdvertisedWindow {
         self.unacked_segments = self.unacked_segments.saturating_add(segments);
     }
 
-    /// Notes that an ACK of everything up to `rcv_nxt` leaves. Returns true if it repeats the acknowledgement number of the last one.
+    /// Notes that an ACK of everything up to `rcv_nxt` leaves. Returns true if it repeats the acknowledgment number of the last one.
     #[inline(always)]
     pub(super) fn on_ack_sent(&mut self, rcv_nxt: u64) -> bool {
         let duplicate = self.rcv_wup == rcv_nxt;

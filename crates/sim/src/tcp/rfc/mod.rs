@@ -1,4 +1,4 @@
-//! Behaviour by the RFCs where Linux differs.
+//! Behavior by the RFCs where Linux differs.
 
 mod newreno;
 mod sack;

@@ -40,7 +40,7 @@ impl Sender {
             //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
             //# Set cwnd to either (1) min (ssthresh, max(FlightSize, SMSS) + SMSS) or (2) ssthresh, where ssthresh is the
             //# value set when fast retransmit was entered
-            // RFC 6582 section 3.2 step 3, full acknowledgement, option 2 (as ns-2): the window is ssthresh.
+            // RFC 6582 section 3.2 step 3, full acknowledgment, option 2 (as ns-2): the window is ssthresh.
             self.loss.set_ca_state(CaState::Open);
             self.loss.clear_dupacks();
             self.cc.window.fall();
@@ -51,7 +51,7 @@ impl Sender {
         //# In this case, retransmit the first unacknowledged segment.
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# Deflate the congestion window by the amount of new data acknowledged by the Cumulative Acknowledgment field.
-        // Partial acknowledgement: retransmit the next hole, deflate by the acknowledged data, add back one segment.
+        // Partial acknowledgment: retransmit the next hole, deflate by the acknowledged data, add back one segment.
         let mss = f64::from(c.mss);
         self.cc.window.cwnd -= ack.acked as f64 / mss;
         if ack.acked >= u64::from(c.mss) {
@@ -61,7 +61,7 @@ impl Sender {
         self.retransmit_first(c, ack.now, out);
         //= https://www.rfc-editor.org/rfc/rfc6582#section-3.2
         //# For the first partial ACK that arrives during fast recovery, also reset the retransmit timer.
-        // Only the first partial acknowledgement resets the timer ("impatient", section 4); in Linux each does (FLAG_SET_XMIT_TIMER).
+        // Only the first partial acknowledgment resets the timer ("impatient", section 4); in Linux each does (FLAG_SET_XMIT_TIMER).
         if c.is_linux() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Single connections whose peer and path are drawn, with the simulator's endpoint and with a kernel's.
 //!
-//! The seed determines a path that loses, delays, duplicates and marks, and the behaviour of a peer ([`drawn`]). The connection runs with the
+//! The seed determines a path that loses, delays, duplicates and marks, and the behavior of a peer ([`drawn`]). The connection runs with the
 //! simulator's endpoint ([`mod@grow`]) and is written as a packet script ([`mod@script`]). That script is then the input of the simulator's stack
 //! `linux` and of a Linux kernel in virtual time. Both get the same calls and packets at the same times, and must act at the same nanoseconds and
 //! have the same state after each packet.

@@ -14,7 +14,7 @@ pub(super) const MS: u64 = 1000 * US;
 /// Longest row of losses, ns: with a longer one, timeouts that double would end the connection (tcp_retries2).
 const OUTAGE: u64 = 3000 * MS;
 
-/// Behaviour of a path. Times are ns.
+/// Behavior of a path. Times are ns.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
     /// One-way delay.

@@ -22,13 +22,13 @@ const MOST: usize = 5000;
 pub(super) struct Grown {
     /// The script.
     pub(super) text: String,
-    /// Behaviour of the simulator's endpoint.
+    /// Behavior of the simulator's endpoint.
     pub(super) seen: Vec<Observation>,
     /// Bytes that its peer has acknowledged.
     pub(super) acknowledged: u64,
 }
 
-/// Behaviour of an endpoint with a script.
+/// Behavior of an endpoint with a script.
 pub(super) fn watch(text: &str, of: Stack) -> Result<Vec<Observation>, String> {
     watch_text(&as_linux(text), &RunOptions { of, ..RunOptions::default() }).map_err(|outcome| match outcome {
         Outcome::Passed => "it is not watched".into(),

@@ -30,7 +30,7 @@ pub(super) struct Rules {
     pub(super) hold: u64,
     /// Marks are echoed one by one (RFC 8257), else until CWR comes (RFC 3168).
     pub(super) each_mark: bool,
-    /// Behaviour of the window.
+    /// Behavior of the window.
     pub(super) behaviour: Behaviour,
     /// Largest window, bytes.
     pub(super) window: u64,

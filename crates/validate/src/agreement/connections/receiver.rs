@@ -57,7 +57,7 @@ impl Receiver {
         Some((start.max(held.0), end.min(held.1)))
     }
 
-    /// Stores a block beyond a hole, merged with its neighbours.
+    /// Stores a block beyond a hole, merged with its neighbors.
     fn hold(&mut self, (mut start, mut end): Range) {
         self.held.retain(|b| {
             let apart = b.1 < start || end < b.0;

@@ -8,7 +8,7 @@ pub(super) const SCALE: u32 = 7;
 /// Bytes of window for 1 in the field.
 pub(super) const UNIT: u64 = 1 << SCALE;
 
-/// Behaviour of the window.
+/// Behavior of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Behaviour {
     /// As large as possible: the application reads at once.
@@ -72,7 +72,7 @@ pub(super) fn first(largest: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The right edge moves back only with the behaviour that allows it.
+    /// The right edge moves back only with the behavior that allows it.
     #[test]
     fn windows_shrink_only_if_allowed() {
         for (behaviour, shrinks) in

@@ -2,7 +2,7 @@
 //!
 //! First transmissions are ordered in the scoreboard, retransmissions in a queue. When RACK's newest delivery advances, transmissions before it move
 //! from both into one queue, in which they wait for the reordering window to pass. So each is visited when it enters and when it leaves. Segments
-//! that were delivered or sent again in between are recognised at the ends of a queue.
+//! that were delivered or sent again in between are recognized at the ends of a queue.
 
 use super::{EVER_RETX, GIVEN_UP, LOST, SACKED, Scoreboard};
 use forebay_types::Time;
