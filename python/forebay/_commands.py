@@ -296,7 +296,7 @@ def advise(
     seeds : int
         Seeds for the best changes.
     within : str
-        The run of a change ends when its ratio to the present network is known this accurately;
+        The run of a change ends when its ratio to the present network is known to this accuracy;
         ``"0%"`` for runs of the whole duration.
     out : path, optional
         Directory for the results, default ``out/NAME-advise``; the same call continues an interrupted search.

@@ -196,7 +196,7 @@ class Scenario:
         progress : bool or callable, optional
             True shows a line on standard error; a function is called with a :class:`ProgressEvent` about ten times a second.
         within : str or float, optional
-            Accuracy, such as ``"5%"``: runs end when the figures of ``[stop]`` are known this accurately, or without them
+            Accuracy, such as ``"5%"``: runs end when the figures of ``[stop]`` are known to this accuracy, or without them
             that of the first sentence. Of several variants these are the ratios of the figures to those of the first one.
             The figures are in ``manifest["known"]``.
         budget : str, optional

@@ -169,7 +169,7 @@ def test_hostile_names_are_text(visit):
 
 def test_empty_cells_vanish_on_phones(visit):
     page = visit("one", viewport={"width": 390, "height": 800})
-    # As the tables of an advice have them, where a step has no command.
+    # As the tables of the advice have them, where a step has no command.
     row = '<table class="grid sorted"><tbody><tr><td data-head="step">run</td><td data-head="command"></td></tr></tbody></table>'
     page.evaluate("row => document.querySelector('main').insertAdjacentHTML('beforeend', row)", row)
     shown = page.locator("main > .sorted td").evaluate_all("all => all.map(td => getComputedStyle(td).display)")

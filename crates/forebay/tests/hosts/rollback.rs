@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) fn at_once() {
     let lab = Lab::new();
     let before = traces(&lab);
-    fails(&lab, "attach rns --default --rollback-on throughput>2", &["throughput>2", "no condition"]);
+    fails(&lab, "attach rns --default --rollback-on throughput>2", &["throughput>2", "not a condition"]);
     let stream = Transfer::start(&lab, u64::MAX);
     let printed = std::thread::scope(|scope| {
         let attach = scope

@@ -98,7 +98,7 @@ fn keep(
     let (params, table) = (map(folder, "params")?, map(folder, "recent")?);
     let (alive, notices) = (map(folder, "helper")?, map(folder, "notices")?);
     if ring::is_kept(&alive)? {
-        return Err(Error::new("another helper keeps these timers").fix("end that one first"));
+        return Err(Error::new("another daemon runs these timers").fix("end that one first"));
     }
     let ring = Ring::open(alive, &notices)?;
     for path in table.keys() {

@@ -241,7 +241,7 @@ pub(crate) fn killed() {
     equal(counter(&lab.right, "fbt_far", "syn_acks_held"), held, "SYN-ACKs held 60 ms after its end");
     let mut helper = Helper::start(&lab.right, "fbt_far");
     let second = lab.right.run(|| forebay_hosts::helper::open("fbt_far").and_then(|h| h.run(|| true, || ())));
-    check(second.is_err_and(|e| e.to_string().contains("another helper")), "a second helper is refused");
+    check(second.is_err_and(|e| e.to_string().contains("another daemon")), "a second daemon is refused");
     lab.left.run(detach_all).unwrap_or_else(|e| panic!("{e}"));
     let mut ended = None;
     wait_until(|| {

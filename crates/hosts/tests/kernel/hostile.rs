@@ -207,7 +207,7 @@ fn beside() {
 }
 
 /// A process holds the lock of one of its sockets, as one that sends data from a FUSE file system can: here, from memory whose page faults
-/// nothing handles (userfaultfd). Detaching takes off what it can.
+/// nothing handles (userfaultfd). Detaching removes what it can.
 fn socket() {
     const SIZE: usize = 1 << 16;
     const UFFDIO_API: libc::Ioctl = 0xc018_aa3f_u32 as libc::Ioctl;

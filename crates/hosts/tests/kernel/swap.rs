@@ -191,7 +191,7 @@ pub(crate) fn of_a_cgroup() {
     equal(cc_of("10.78.1.2", false), "reno".into(), "nor one of another process");
     off(&lab, "fbt_group");
     let nowhere = Request { cgroup: Some("no/such/group".into()), ..request };
-    refuses(lab.left.run(|| attach(&nowhere)), &["no/such/group", "no cgroup"], "a cgroup that does not exist");
+    refuses(lab.left.run(|| attach(&nowhere)), &["no/such/group", "not a cgroup"], "a cgroup that does not exist");
     snapshot::unchanged(&before, &[&lab], "attaching to a cgroup");
     std::fs::remove_dir(&folder).expect("the cgroup can be removed: nothing is attached to it");
     check(true, "the cgroup can be removed");
