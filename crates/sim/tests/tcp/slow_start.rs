@@ -230,7 +230,7 @@ fn hystart_plus_plus_bounds_an_ack() {
 
 /// RFC 9406 section 4.3: a sender that paces has no such limit.
 #[test]
-fn paced_hystart_plus_plus_counts_all_segments() {
+fn hystart_plus_plus_counts_paced_segments() {
     let mut t = script_with_max_pacing_rate("hystart++", Some(Rate(1_000_000_000_000)));
     t.at(100);
     t.at(200).ack(10);

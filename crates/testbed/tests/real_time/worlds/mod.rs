@@ -30,7 +30,7 @@ const TRIES: u32 = 20;
 /// Largest number of attempts of a test in a row.
 const ATTEMPTS: u32 = 2;
 
-/// Repeats a comparison of a run in real time once if it fails: a valid run may still contain a delay at an instant that matters, e.g. in a train of
+/// Repeats a comparison of a run in real time once if it fails. A valid run may still contain a delay at an instant that matters, e.g. in a train of
 /// probes that lasts a millisecond. The failed attempt is printed with its reason.
 pub(crate) fn attempts(test: impl Fn()) {
     for attempt in 1..ATTEMPTS {
