@@ -22,7 +22,7 @@
 //! |---|---|
 //! | tcp_v4_rcv, socket lookup | `engine/state/host_rx.rs`: `receive_ack`, `process_ack` |
 //! | tcp_rcv_established, fast path | `fast_path.rs`: `fast_path_ack`, `on_fast_ack`, `on_fast_duplicate`; `fast_path_sack.rs`: `fast_path_sack_ack`, `on_fast_sack_ack` |
-//! | tcp_ack, tcp_ack_update_window | `sender/ack.rs`: `on_packet`, `on_slow_path`; with SACK `linux/input.rs`: `on_ack_sack_linux` |
+//! | tcp_ack, tcp_ack_update_window | `sender/ack.rs`: `on_packet`, `ack_slow_path`; with SACK `linux/input.rs`: `on_ack_sack_linux` |
 //! | tcp_sacktag_write_queue, tcp_clean_rtx_queue | `sender/sack.rs`: `update_scoreboard`; `common/scoreboard/`, `common/rate_sample.rs` |
 //! | tcp_ack_update_rtt | `sender/ack.rs`: `advance`; `linux/input.rs`: `sample_ages` |
 //! | tcp_fastretrans_alert, tcp_enter_recovery, tcp_try_undo_* | `linux/input.rs`: `fastretrans_alert`; `sender/recovery.rs`: `enter_recovery`, `leave_episode`; `sender/undo.rs` |
