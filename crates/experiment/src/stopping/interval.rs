@@ -403,7 +403,7 @@ mod tests {
     /// One message in a thousand waits for a timeout of 200 ms, the others take 0.1 ms: the mean is 0.3 ms. The interval of a run that has seen none of
     /// these waits contains it if the run has lost segments.
     #[test]
-    fn unseen_timeouts_widen_the_interval_of_a_mean() {
+    fn unseen_timeouts_widen_mean_interval() {
         let mut rng = Rng::stream(1, &[8]);
         let mut batches = |lost: bool| -> Vec<Batch> {
             let mut one = || Observation { lost, timeout: 0.2, ..done(1e-4 * (0.9 + 0.2 * rng.unit())) };
@@ -413,7 +413,7 @@ mod tests {
         let [without, with] = [false, true].map(|lost| of_mean(&[batches(lost)]).unwrap());
         assert!(without.high < truth && without.is_within(0.05), "{without:?}");
         assert!(with.high > truth && with.low < truth, "{with:?}");
-        // Those that still run may be such messages.
+        // A running message may be such a message.
         let mut running = batches(false);
         running[0][0].running = true;
         let i = of_mean(&[running]).unwrap();

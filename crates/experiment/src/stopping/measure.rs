@@ -381,7 +381,7 @@ mod tests {
 
     /// A link is full while five messages of the same size arrive at random. Its goodput over a longer time is known to 1.96 / sqrt(5).
     #[test]
-    fn few_random_arrivals_are_not_known_to_the_percent() {
+    fn few_random_arrivals_widen_interval() {
         let sample = |i: u64| WorkItem { kind: ItemKind::Interval, ..item(Time::from_us(10 * i), Some(Time::from_us(10))) };
         let messages = (0..5).map(|i| item(Time::from_us(1_000 * i + 5), Some(Time::from_us(100))));
         let work: Vec<WorkItem> = (0..1_000).map(sample).chain(messages).collect();
