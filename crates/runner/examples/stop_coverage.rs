@@ -71,6 +71,16 @@ fn families() -> Vec<Family> {
             ],
         ),
         family(
+            "rare timeouts",
+            ("mean of small fct", "10%"),
+            "4s",
+            &[
+                &many.replace(", queue = { kind = \"dctcp-step\", k = \"65pkt\" }, buffer = \"1000pkt\"", ", buffer = \"60pkt\""),
+                "[transport]\ncc = \"newreno\"\nrto-min = \"10ms\"\n",
+                "[[workload]]\nkind = \"poisson\"\nclass = \"web\"\nload = 0.05\nfrom = \"senders\"\nto = \"receiver\"\nsizes = { log-uniform = [\"1KB\", \"100KB\"] }\n",
+            ],
+        ),
+        family(
             "queries",
             ("p99 of qct", "10%"),
             "2s",
