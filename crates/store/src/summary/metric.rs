@@ -70,15 +70,15 @@ pub enum LowerBound {
         /// Quantile of this metric.
         quantile: f64,
     },
-    /// A mean of which more than the fraction `MATERIAL` is the time so far of values still running.
+    /// A mean of which more than the fraction `MATERIAL` of the values, or of their sum, is of values still running.
     Mean {
         /// Metric with this fraction.
         running: &'static str,
     },
 }
 
-/// Fraction of the sum that is of running values from which on a mean is marked as a lower bound. Every run that ends at a given time interrupts some
-/// messages. Our choice.
+/// Fraction of running values, or of their part of the sum, from which on a mean is marked as a lower bound. Every run that ends at a given time interrupts
+/// some messages. Our choice.
 const MATERIAL: f64 = 0.01;
 
 pub(super) const fn metric<S>(

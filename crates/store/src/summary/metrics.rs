@@ -13,9 +13,15 @@ const fn running(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> M
     if_any(name, "", Dimension::Fraction, get, "fraction of them still running when the run ended")
 }
 
-/// Fraction of the time of messages that is of those still running at the end: a table column without a printed line.
-const fn running_time(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
-    if_any(name, "", Dimension::Fraction, get, "fraction of their total time that is of those still running when the run ended")
+/// Fraction of messages still running at the end, or of their time: a table column without a printed line.
+const fn running_part(name: &'static str, get: fn(&GroupSummary) -> Option<f64>) -> Metric<GroupSummary> {
+    if_any(
+        name,
+        "",
+        Dimension::Fraction,
+        get,
+        "fraction of them still running when the run ended, or of their total time if that is larger",
+    )
 }
 
 /// Largest exact quantile: a table column without a printed line.
@@ -242,7 +248,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_small_exact_quantile"),
     ),
-    running_time("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
+    running_part("fct_small_unfinished", |g: &GroupSummary| g.fct[0].map(|f| f.running)),
     known("fct_small_exact_quantile", |g: &GroupSummary| g.fct[0].map(|f| f.known)),
     time(
         "fct_medium_mean_s",
@@ -273,7 +279,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_medium_exact_quantile"),
     ),
-    running_time("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
+    running_part("fct_medium_unfinished", |g| g.fct[1].map(|f| f.running)),
     known("fct_medium_exact_quantile", |g| g.fct[1].map(|f| f.known)),
     time(
         "fct_large_mean_s",
@@ -310,7 +316,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "the longest of them",
         largest("fct_large_exact_quantile"),
     ),
-    running_time("fct_large_unfinished", |g| g.fct[2].map(|f| f.running)),
+    running_part("fct_large_unfinished", |g| g.fct[2].map(|f| f.running)),
     known("fct_large_exact_quantile", |g| g.fct[2].map(|f| f.known)),
     metric(
         "slowdown_p50",
@@ -364,7 +370,7 @@ pub const GROUP_METRICS: &[Metric<GroupSummary>] = &[
         "their 99th percentile",
         tail("query_messages_exact_quantile"),
     ),
-    running_time("query_messages_unfinished", |g| g.part.map(|p| p.running)),
+    running_part("query_messages_unfinished", |g| g.part.map(|p| p.running)),
     known("query_messages_exact_quantile", |g| g.part.map(|p| p.known)),
 ];
 

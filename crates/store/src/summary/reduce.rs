@@ -385,7 +385,8 @@ fn spread(made: Vec<Value>) -> Option<Spread> {
     // Few messages that wait for a timeout can take more time than all others together.
     let sum = |counts: fn(&&Value) -> bool| made.iter().filter(counts).map(|v| v.value).sum::<f64>();
     let (of_running, all) = (sum(|v| v.running), sum(|_| true));
-    let running = if all > 0.0 { of_running / all } else { 0.0 };
+    let count = made.iter().filter(|v| v.running).count() as f64 / made.len().max(1) as f64;
+    let running = if all > 0.0 { f64::max(count, of_running / all) } else { count };
     let known = known(&made);
     let mut values: Vec<f64> = made.into_iter().map(|v| v.value).collect();
     values.sort_unstable_by(f64::total_cmp);

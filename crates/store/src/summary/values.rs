@@ -16,7 +16,7 @@ pub struct Spread {
     pub p999: Option<f64>,
     /// Largest value; `None` for a prediction.
     pub max: Option<f64>,
-    /// Fraction of the sum of the values that is of those still running.
+    /// Fraction of the values still running, or of their sum if that is larger.
     pub running: f64,
     /// Largest of the quantiles 0.5, 0.99 and 0.999 that does not depend on running values: 0 for neither, 1 when nothing was running.
     pub known: f64,
