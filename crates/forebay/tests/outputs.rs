@@ -71,6 +71,35 @@ fn run_replaces_only_own_directories() {
 }
 
 #[test]
+fn force_keeps_other_files() {
+    let s = scratch("force");
+    let run = |more: &[&str]| forebay(&s.0, &[&["run", "small.toml", "--quiet", "--out", "r"][..], more].concat());
+    assert!(run(&[]).status.success());
+    assert!(forebay(&s.0, &["trace", "r", "--flow", "0"]).status.success());
+    let own = s.entries("r");
+    assert!(own.contains(&"report.html".to_owned()) && own.iter().any(|name| name.ends_with(".pcapng")), "{own:?}");
+    s.file("r/zettel.txt", "mine");
+    fs::create_dir_all(s.0.join("r/other-1")).unwrap();
+    s.file("r/other-1/manifest.json", "{}");
+    for foreign in ["r/other-1", "r/zettel.txt"] {
+        let before = (s.entries("r"), s.bytes("r/manifest.json"));
+        let out = run(&["--force"]);
+        let err = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{err}");
+        assert!(err.contains(&format!("`{foreign}`")) && err.contains("move it") && err.contains("--out"), "{err}");
+        assert_eq!((s.entries("r"), s.bytes("r/manifest.json")), before);
+        assert_eq!(s.bytes("r/zettel.txt"), b"mine");
+        fs::rename(s.0.join(foreign), s.0.join("moved")).unwrap();
+        let _ = fs::remove_dir_all(s.0.join("moved"));
+    }
+    fs::remove_file(s.0.join("moved")).unwrap();
+    let out = run(&["--force"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(!s.entries("r").iter().any(|name| name.ends_with(".pcapng")), "all old files are gone");
+    assert_eq!(s.entries(""), ["r", "small.toml"]);
+}
+
+#[test]
 fn results_kept_when_name_taken() {
     let s = scratch("taken");
     s.file("long.toml", &SMALL.replace("20ms", "2s"));

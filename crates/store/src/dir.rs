@@ -41,7 +41,7 @@ impl Target {
             Target::Numbered { .. } => Ok(()),
             Target::Exact { path, force } => match occupant(path)? {
                 Occupant::Nothing => Ok(()),
-                Occupant::Run if *force => Ok(()),
+                Occupant::Run if *force => only_results(path),
                 Occupant::Run => Err(StoreError::Exists(path.clone())),
                 Occupant::Other => Err(StoreError::NotARun(path.clone())),
                 Occupant::NotPlain(is) => Err(StoreError::NotPlain { path: path.clone(), is }),
@@ -117,6 +117,22 @@ fn occupant(path: &Path) -> Result<Occupant, StoreError> {
         return Ok(Occupant::Nothing);
     }
     Ok(if stale_files::is_complete(path) { Occupant::Run } else { Occupant::Other })
+}
+
+/// Rejects a directory of results that also has other files.
+fn only_results(path: &Path) -> Result<(), StoreError> {
+    match stale_files::first_foreign(path).map_err(StoreError::io("read", path))? {
+        Some(foreign) => Err(StoreError::ForeignFile(foreign)),
+        None => Ok(()),
+    }
+}
+
+/// Removes a directory of results, one file after the other: a file that another process creates in it meanwhile stays.
+fn remove_results(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        fs::remove_file(entry?.path())?;
+    }
+    fs::remove_dir(path)
 }
 
 /// A directory under construction, removed if dropped before [`Staging::publish`].
@@ -229,12 +245,13 @@ impl Staging {
         aside.push("-old");
         let aside = PathBuf::from(aside);
         fs::rename(path, &aside).map_err(StoreError::io("replace", path))?;
-        if let Err(e) = self.rename_to(path) {
+        // Another process may have added a file since the target was checked.
+        if let Err(e) = only_results(&aside).and_then(|()| self.rename_to(path)) {
             // The first error is reported; a second one has no remedy.
             let _ = fs::rename(&aside, path);
             return Err(e);
         }
-        fs::remove_dir_all(&aside).map_err(StoreError::io("remove the replaced results", &aside))
+        remove_results(&aside).map_err(StoreError::io("remove the replaced results", &aside))
     }
 }
 

@@ -11,6 +11,8 @@ pub enum StoreError {
     Exists(PathBuf),
     /// The path exists and is not a run directory. It is never replaced.
     NotARun(PathBuf),
+    /// A file in the directory is not one of its results. The directory is never replaced.
+    ForeignFile(PathBuf),
     /// The page exists and is not a report of forebay. It is never replaced.
     ForeignReport(PathBuf),
     /// The path is neither a plain file nor a forebay directory. It is never replaced.
@@ -70,6 +72,9 @@ impl StoreError {
         match self {
             StoreError::Exists(_) => "add --force to replace it, or choose another directory with --out".into(),
             StoreError::NotARun(_) => "choose another directory with --out; --force replaces only forebay's own results".into(),
+            StoreError::ForeignFile(_) => {
+                "move it out of the directory, which --force would remove, or choose another directory with --out".into()
+            }
             StoreError::ForeignReport(_) => "move the file, or choose another directory with --out".into(),
             StoreError::NotPlain { .. } => {
                 "choose another path with --out; only plain files and forebay's own directories are replaced".into()
@@ -103,6 +108,7 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Exists(path) => write!(f, "`{}` already holds results", path.display()),
             StoreError::NotARun(path) => write!(f, "`{}` exists and is not a forebay run directory", path.display()),
+            StoreError::ForeignFile(path) => write!(f, "`{}` is not a file of the results", path.display()),
             StoreError::ForeignReport(path) => write!(f, "`{}` is not a report that forebay wrote", path.display()),
             StoreError::NotPlain { path, is } => write!(f, "`{}` is {is}", path.display()),
             StoreError::Unnamed { kept, cause } => write!(f, "the results are complete in `{}`, but {cause}", kept.display()),

@@ -8,6 +8,7 @@ use crate::run_table::RunTable;
 use forebay_platform::files::{Lock, TEMPORARY as MARK, is_own, is_shared, process_runs};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Temporary name of this process for the final name `name`.
@@ -74,9 +75,24 @@ pub(crate) fn is_complete(path: &Path) -> bool {
 
 /// True if a directory holds only result files, all of them plain.
 fn has_only_own_files(path: &Path) -> bool {
+    first_foreign(path).is_ok_and(|foreign| foreign.is_none())
+}
+
+/// The first entry of a directory, in the order of names, that is no plain result file and no unfinished one.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(crate) fn first_foreign(path: &Path) -> io::Result<Option<PathBuf>> {
     let known = |name: &str| is_result(name.rsplit_once(MARK).map_or(name, |(last, _)| last));
-    let result = |e: fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_file()) && e.file_name().to_str().is_some_and(known);
-    fs::read_dir(path).is_ok_and(|mut all| all.all(|e| e.is_ok_and(result)))
+    let result = |e: &fs::DirEntry| e.file_type().is_ok_and(|kind| kind.is_file()) && e.file_name().to_str().is_some_and(known);
+    let mut first: Option<OsString> = None;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if !result(&entry) && first.as_ref().is_none_or(|first| entry.file_name() < *first) {
+            first = Some(entry.file_name());
+        }
+    }
+    Ok(first.map(|name| path.join(name)))
 }
 
 /// True for the name of a file in a directory of results: manifest, report, table, captured packets (`capture-VARIANT-RUN`), or trace of a flow
@@ -181,6 +197,19 @@ mod tests {
             ["notes.csv", "manifest.csv", "capture-a.pcapng", "trace-0.html", "trace-a-0-flow-x.qlog", "page.html", "flows"]
         {
             assert!(!is_result(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn first_foreign_file_is_named() {
+        let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
+        for own in ["manifest.json", "flows.parquet", "report.html", "report.html.tmp-7-12", "trace-a-0-flow-1.qlog"] {
+            fs::write(place.path().join(own), "x").unwrap();
+        }
+        assert_eq!(first_foreign(place.path()).unwrap(), None);
+        for foreign in ["notes.txt", "a.csv"] {
+            fs::write(place.path().join(foreign), "x").unwrap();
+            assert_eq!(first_foreign(place.path()).unwrap(), Some(place.path().join(foreign)));
         }
     }
 

@@ -104,7 +104,11 @@ impl Failure {
             | Failure::Taken(_)
             | Failure::Usage(_)
             | Failure::Store(
-                StoreError::Exists(_) | StoreError::NotARun(_) | StoreError::ForeignReport(_) | StoreError::NotPlain { .. },
+                StoreError::Exists(_)
+                | StoreError::NotARun(_)
+                | StoreError::ForeignFile(_)
+                | StoreError::ForeignReport(_)
+                | StoreError::NotPlain { .. },
             ) => 2,
             Failure::Store(_) | Failure::Machine(_) => 1,
             Failure::Interrupted | Failure::Stopped { .. } => 130,

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Directory for the results [default: out/NAME-N, the next free number; of a sweep out/NAME-sweep]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace existing results in --out
+    /// Replace existing results in --out; refused if the directory has other files
     #[arg(long, requires = "out")]
     force: bool,
     /// Progress on standard error [default: bar on a terminal, else lines]
