@@ -188,6 +188,19 @@ fn conform_prints_outcomes() {
 }
 
 #[test]
+#[cfg(unix)]
+fn conform_runs_linked_scripts_once() {
+    let scratch = Scratch::new("conform-links");
+    fs::create_dir(scratch.0.join("a")).unwrap();
+    scratch.file("a/x.pkt", "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n");
+    for (target, link) in [("..", "a/up"), ("a", "b"), ("a/x.pkt", "y.pkt")] {
+        std::os::unix::fs::symlink(target, scratch.0.join(link)).unwrap();
+    }
+    let printed = scratch.ok(&["conform", "."]);
+    assert_eq!(printed, "passed          ./a/x.pkt\n1 passed, 0 failed, 0 not applicable\n");
+}
+
+#[test]
 fn check_explains() {
     let scratch = Scratch::new("check");
     scratch.file("small.toml", SMALL);

@@ -93,7 +93,8 @@ pub fn places(folder: &Path, name: &str) -> std::io::Result<Vec<Place>> {
     for entry in entries {
         let path = entry.path();
         let name = format!("{name}/{}", entry.file_name().to_string_lossy());
-        if path.is_dir() {
+        // A link to a folder above would never end.
+        if entry.file_type()?.is_dir() {
             all.extend(places(&path, &name)?);
         } else if name.ends_with(".rs") {
             let text = std::fs::read_to_string(&path)?;
