@@ -1,11 +1,11 @@
 //! All inputs of a command; `hostile_machine` has the conditions of the machine. The command ends soon by itself, prints the reason, and leaves other
 //! files unchanged.
 
-use crate::scratch::{Scratch, command, text};
+use crate::scratch::{Scratch, command, forebay, text};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -328,6 +328,35 @@ fn arguments() {
         let out = ends(&s, &words(&[&["run", "small.toml"], flags].concat()));
         assert_eq!(out.status.code(), Some(2), "{flags:?}: {}", text(&out.stderr));
     }
+}
+
+/// Inputs that are no plain files are refused without waiting for a writer.
+#[test]
+fn pipes_and_devices_refused() {
+    let s = Scratch::new("hostile-pipes");
+    s.file("small.toml", SMALL);
+    assert!(forebay(&s.0, &["run", "small.toml", "--quiet", "--no-report", "--out", "r"]).status.success());
+    s.file("x.pcap", "");
+    for input in ["pipe.pkt", "/dev/zero", "."] {
+        if input == "pipe.pkt" {
+            assert!(Command::new("mkfifo").arg(s.0.join(input)).status().unwrap().success());
+        }
+        for args in [
+            &["conform", input][..],
+            &["torture", input],
+            &["report", "r", "--overlay", input, "--out", "page.html"],
+            &["trains", "x.pcap", "--hosts", input],
+        ] {
+            let out = ends(&s, &words(args));
+            let all = format!("{}{}", text(&out.stdout), text(&out.stderr)).replace("\n  ", " ");
+            assert_eq!(out.status.code(), Some(2), "{args:?}: {all}");
+            let folder_of_scripts = args[0] == "conform" && input == ".";
+            let why = if input == "." { "is a directory" } else { "is a pipe, a socket or a device: copy it" };
+            let why = if folder_of_scripts { "pipe.pkt:1: cannot be read: it is a pipe" } else { why };
+            assert!(all.contains(why), "{args:?}: {all}");
+        }
+    }
+    assert_eq!(s.entries(""), ["pipe.pkt", "r", "small.toml", "x.pcap"]);
 }
 
 /// Lists of flows, tables of sizes and values that are nearly legal: each gives an error at one place, with the legal values or the reason.

@@ -37,7 +37,7 @@ impl Case {
 
     /// All variants of the script in `file`.
     fn of(file: &Path) -> Vec<Case> {
-        let text = std::fs::read_to_string(file).map_err(|e| Problem::new(1, format!("cannot be read: {e}")));
+        let text = forebay_platform::files::read_text(file).map_err(|e| Problem::new(1, format!("cannot be read: {e}")));
         let plain = || file.display().to_string();
         let name = |variant: &str| match file.extension() {
             Some(extension) if variant != "plain" => {

@@ -4,6 +4,7 @@ use crate::input::resolve_path;
 use crate::interrupt::{self, Forced};
 use crate::terminal::failure::Failure;
 use crate::terminal::output::{NumberFormat, print, print_data};
+use forebay_platform::files::read_text;
 use forebay_validate::cases;
 use forebay_validate::kernels::{Comparison, Error, Input, Kernel, Options, compare, json, suite, text};
 use indicatif::ProgressBar;
@@ -62,7 +63,7 @@ fn inputs(files: &[PathBuf]) -> Result<Vec<Input>, Failure> {
                 all.push(Input::Script { name: case.name().to_owned(), text: text.to_owned() });
             }
         } else {
-            let text = std::fs::read_to_string(&path).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+            let text = read_text(&path).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
             all.push(Input::Scenario { name: file.display().to_string(), text, folder });
         }

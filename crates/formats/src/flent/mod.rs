@@ -4,7 +4,7 @@
 mod read;
 mod write;
 
-pub use read::{FlentFile, FlentSeries, read};
+pub use read::{FlentFile, FlentSeries, MAX_BYTES, read};
 pub use write::{FlentResult, SocketSample, Stream};
 
 /// Version of the format.

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Largest uncompressed file, bytes. Our choice: an hour of 12 streams with socket statistics takes a tenth of it.
-const MAX_BYTES: u64 = 256 << 20;
+/// Largest file before and after decompression, bytes. Our choice: an hour of 12 streams with socket statistics takes a tenth of it.
+pub const MAX_BYTES: u64 = 256 << 20;
 
 /// A measurement.
 #[derive(Debug, Clone, PartialEq)]

@@ -20,4 +20,4 @@ pub use dir::{Dir, Error};
 pub use file_use::{Lock, is_own, is_shared, lock, process_runs};
 pub use temp_dir::{TempDir, remove_stale};
 pub use unfinished_files::remove_unfinished;
-pub use write::{Options, TEMPORARY, create, create_beside, read_plain, remove_unfinished_at, replace, write_new};
+pub use write::{MAX_TEXT, Options, TEMPORARY, create, create_beside, read_input, read_plain, read_text, remove_unfinished_at, replace, write_new};

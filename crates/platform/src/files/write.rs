@@ -71,6 +71,47 @@ pub fn read_plain(path: &Path) -> io::Result<String> {
     file.read_to_string(&mut text).map(|_| text)
 }
 
+/// Largest input that [`read_text`] reads, in bytes.
+pub const MAX_TEXT: u64 = 16_000_000;
+
+/// Reads a file that a user names: a plain file of at most `limit` bytes. The open standard input and the pipes of a shell's `<(command)` are read as
+/// well; a named pipe may have no writer, so it is not waited for.
+///
+/// # Errors
+/// Errors of the system; it is a directory, a pipe, a socket or a device, or too large.
+pub fn read_input(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+    let found = fs::metadata(path)?;
+    if found.is_dir() {
+        return Err(refused("it is a directory".into()));
+    }
+    let open = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|p| path.starts_with(p));
+    if !found.is_file() && !open {
+        return Err(refused("it is a pipe, a socket or a device: copy it to a file".into()));
+    }
+    let mut bytes = Vec::new();
+    // Pipes have no length.
+    if found.len() <= limit {
+        File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    }
+    if found.len() > limit || bytes.len() as u64 > limit {
+        return Err(refused(format!("it has more than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text file of at most [`MAX_TEXT`] bytes, as [`read_input`].
+///
+/// # Errors
+/// As there, and a file that is not UTF-8 text.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_input(path, MAX_TEXT)?).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|b| **b == b'\n').count() + 1;
+        io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8 text"))
+    })
+}
+
 /// Writes a file that must not exist yet. A file that could not be written to its end is removed.
 ///
 /// # Errors

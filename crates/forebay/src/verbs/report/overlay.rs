@@ -3,8 +3,8 @@
 use crate::terminal::failure::Failure;
 use forebay_analysis::Dimension;
 use forebay_formats::flent::{self, FlentFile, FlentUnit};
+use forebay_platform::files::read_input;
 use forebay_report::chapters::Overlay;
-use std::fs;
 use std::path::PathBuf;
 
 /// Reads the series that are called `names` of all files, by default all that are rates or delays.
@@ -13,7 +13,7 @@ pub(super) fn read(paths: &[PathBuf], names: &[String]) -> Result<Vec<Overlay>, 
     let mut offered: Vec<String> = Vec::new();
     for path in paths {
         let shown = path.display().to_string();
-        let bytes = fs::read(path).map_err(|e| Failure::Usage(format!("`{shown}` cannot be read: {e}")))?;
+        let bytes = read_input(path, flent::MAX_BYTES).map_err(|e| Failure::Usage(format!("`{shown}` cannot be read: {e}")))?;
         let file = flent::read(&shown, &bytes).map_err(|e| Failure::Usage(e.to_string()))?;
         let found = overlays(&path.file_name().unwrap_or_default().to_string_lossy(), &file);
         if found.is_empty() {

@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use campaign::{Campaign, Tally};
+use forebay_platform::files::read_text;
 use forebay_torture::{Case, Kind};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -113,7 +114,7 @@ fn files(args: &Args) -> Result<(), Failure> {
     let mut tally = Tally::default();
     for file in &args.files {
         let shown = file.display();
-        let text = std::fs::read_to_string(file).map_err(|e| Failure::Usage(format!("{shown}: the file cannot be read: {e}")))?;
+        let text = read_text(file).map_err(|e| Failure::Usage(format!("{shown}: the file cannot be read: {e}")))?;
         let case = Case::read(&text).map_err(|why| Failure::Usage(format!("{shown}: {why}")))?;
         let Some(outcome) = worker.check(&case)? else { break };
         match &outcome {

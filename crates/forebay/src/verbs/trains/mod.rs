@@ -12,10 +12,10 @@ use crate::terminal::{grid, style, wrap};
 use forebay_formats::trains::{
     Analysis, Anonymise, Error, Gap, HostNames, HostRules, InputFile, Options, Resample, Summary, answer, in_order,
 };
+use forebay_platform::files::read_text;
 use forebay_types::{Rate, Time};
 use outputs::{CsvFolder, ScenarioFile};
 use progress::Progress;
-use std::fs;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -126,7 +126,7 @@ impl Args {
         });
         let Some(path) = &self.hosts else { return Ok(names) };
         let shown = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|e| Failure::Usage(format!("`{shown}` cannot be read: {e}")))?;
+        let text = read_text(path).map_err(|e| Failure::Usage(format!("`{shown}` cannot be read: {e}")))?;
         Ok(names.with_rules(HostRules::parse(&shown, &text).map_err(Failure::Usage)?))
     }
 }
