@@ -188,6 +188,23 @@ fn conform_prints_outcomes() {
 }
 
 #[test]
+fn conform_refuses_empty_and_cut_scripts() {
+    let scratch = Scratch::new("conform-cut");
+    for (name, script, line) in [
+        ("empty.pkt", "", ":1: the script has no packet"),
+        ("comment.pkt", "// a\n/* b\n */\n", ":3: the script has no packet"),
+        ("cut.pkt", "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0", ":2: the file ends in the middle"),
+    ] {
+        scratch.file(name, script);
+        let out = forebay(&scratch.0, &["conform", name]);
+        let printed = text(&out.stdout);
+        assert_eq!(out.status.code(), Some(2), "{printed}");
+        assert!(printed.contains(&format!("NOT A SCRIPT    {name}{line}")), "{printed}");
+        assert!(printed.ends_with("0 passed, 0 failed, 0 not applicable, 1 not a script\n"), "{printed}");
+    }
+}
+
+#[test]
 #[cfg(unix)]
 fn conform_runs_linked_scripts_once() {
     let scratch = Scratch::new("conform-links");

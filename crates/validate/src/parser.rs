@@ -22,6 +22,14 @@ pub(crate) fn parse(text: &str) -> Result<Script, Problem> {
             _ => script.events.push(p.event()?),
         }
     }
+    // Commands set parameters. Without other events nothing is checked, and every endpoint would pass.
+    if script.events.iter().all(|event| matches!(event.action, Action::Command(_))) {
+        let line = text.lines().count().max(1);
+        return Err(Problem::new(
+            line,
+            "the script has no packet, call or code, so that it checks nothing; add one, such as a call",
+        ));
+    }
     Ok(script)
 }
 
@@ -390,6 +398,14 @@ mod tests {
     fn errors_have_lines() {
         assert_eq!(parse("\n+0 > . 1:5(3) ack 1").unwrap_err(), Problem::new(2, "1:5 is not 3 bytes"));
         assert_eq!(parse("+0 > X 1:1(0)").unwrap_err().line, 1);
+    }
+
+    #[test]
+    fn scripts_without_events_are_refused() {
+        for (text, line) in [("", 1), ("// a\n\n/* b */\n", 3), ("--tolerance_usecs=500\n", 1), ("`true`\n// end\n", 2)] {
+            let problem = parse(text).unwrap_err();
+            assert!(problem.line == line && problem.message.contains("has no packet, call or code"), "{text:?}: {problem:?}");
+        }
     }
 
     /// Simulated time has 64 bits of picoseconds.
