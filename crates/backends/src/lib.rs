@@ -23,6 +23,14 @@ pub fn choose_kernel(name: Option<String>) {
     forebay_linux::kernel::choose(name);
 }
 
+/// Checks that there is a kernel `name` for [`choose_kernel`].
+///
+/// # Errors
+/// There is none; the message names the fix.
+pub fn check_kernel(name: &str) -> Result<(), String> {
+    forebay_linux::kernel::named(name).map(|_| ())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

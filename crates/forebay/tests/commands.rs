@@ -43,6 +43,37 @@ fn kernel_comparison_refuses_bad_arguments() {
 }
 
 #[test]
+fn compare_fails_without_requested_results() {
+    let scratch = Scratch::new("compare-none");
+    scratch.file("s.toml", SMALL);
+    fs::create_dir(scratch.0.join("folder")).unwrap();
+    for (args, says) in [
+        (&["--kernel", "nix", "--worlds", "linux"][..], "no kernel is called `nix`"),
+        (&["--kernel", "nix"], "no kernel is called `nix`"),
+        (&["--kernel", "nix", "--worlds", "sim"], "add it to --worlds"),
+        (&["--kernel", "/dev/null", "--worlds", "linux"], "`/dev/null` is a pipe, a socket or a device, not the program"),
+        (&["--kernel", "./folder", "--worlds", "linux"], "`./folder` is a directory, not the program"),
+        (&["--kernel", "./nowhere", "--worlds", "linux"], "there is no file `./nowhere`"),
+    ] {
+        let out = forebay(&scratch.0, &[&["compare", "s.toml"], args].concat());
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && err.contains(says), "{args:?}: {:?} {err}", out.status.code());
+    }
+    let linux = |worlds: &[&str]| {
+        let mut c = scratch.command(&[&["compare", "s.toml"], worlds].concat());
+        let out = c.env("FOREBAY_KERNEL", "/nowhere").output().unwrap();
+        (out.status.code(), text(&out.stdout), text(&out.stderr))
+    };
+    for worlds in [&["--worlds", "sim,linux"][..], &["--worlds", "linux", "--format", "json"]] {
+        let (code, out, err) = linux(worlds);
+        assert!(code == Some(1) && err.contains("no results of linux: the notes"), "{code:?} {err}");
+        assert!(out.contains("there is no file `/nowhere`"), "{out}");
+    }
+    // The backends that run by default may be missing.
+    assert_eq!(linux(&[]).0, Some(0));
+}
+
+#[test]
 fn removed_commands_name_their_replacement() {
     let scratch = Scratch::new("removed");
     for (removed, replacement) in

@@ -81,10 +81,17 @@ fn built(name: Option<&str>) -> Result<Chosen, String> {
 
 /// A program that is no kernel of the cache; `by` names the setting that chose it. Its contents tell it from others.
 fn file(program: PathBuf, by: &str) -> Result<Chosen, String> {
-    if !program.is_file() {
-        return Err(format!("{by}: there is no file `{}`", program.display()));
+    let shown = program.display();
+    match std::fs::metadata(&program) {
+        Ok(found) if found.is_file() => {}
+        Ok(found) => {
+            let kind = if found.is_dir() { "a directory" } else { "a pipe, a socket or a device" };
+            return Err(format!("{by}: `{shown}` is {kind}, not the program of a kernel"));
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Err(format!("{by}: there is no file `{shown}`")),
+        Err(e) => return Err(format!("{by}: `{shown}`: {e}")),
     }
-    let bytes = std::fs::read(&program).map_err(|e| format!("{by}: `{}`: {e}", program.display()))?;
+    let bytes = std::fs::read(&program).map_err(|e| format!("{by}: `{shown}`: {e}"))?;
     let hash = bytes.chunks(8).fold(0u64, |hash, piece| {
         let word = piece.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
         mix(hash.rotate_left(7) ^ word)

@@ -35,7 +35,7 @@ const STACKS: [&str; 2] = ["linux", "ns2"];
 ///
 /// With two --kernel and without --worlds, scenarios and packet scripts run on both kernels. The output names the first differing packet and state of each
 /// connection, the kernel functions that use that state, and the effect on goodput and completion times. Without FILES the built-in suite runs. Exit
-/// code 0: no difference; 1: the kernels differ, or a run failed; 2: an argument is wrong.
+/// code 0: no difference; 1: the kernels differ, a run failed, or a backend of --worlds or a --kernel has no results; 2: an argument is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The scenario file; for two kernels any number of scenario files, packet scripts (*.pkt) and folders of scripts
@@ -185,6 +185,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Usage(format!("there is no backend `{name}`; `forebay list worlds` names them")));
         }
     }
+    if !args.kernel.is_empty() && !args.worlds().contains(&"linux") {
+        return Err(Failure::Usage("--kernel is for the backend `linux`: add it to --worlds, or leave --kernel out".into()));
+    }
+    args.kernel.iter().try_for_each(|name| forebay_backends::check_kernel(name)).map_err(Failure::Usage)?;
     match (&args.within, args.packets) {
         (Some(Within::Accuracy(_)), true) => {
             return Err(Failure::Usage("--within is a time with --packets, such as 10us".into()));
@@ -224,6 +228,23 @@ fn configurations(args: &Args) -> Vec<Configuration> {
         }
     }
     all
+}
+
+/// Fails if a backend or kernel that the command line names has no results; `present` are those that have. The default backends may be missing.
+fn require_results(args: &Args, present: &[String]) -> Result<(), Failure> {
+    // Closed forms that do not apply have the reason as their result.
+    let named = |c: &Configuration| args.worlds.contains(&c.world) && !(args.models && c.world == "model");
+    let wanted = |c: &Configuration| c.kernel.is_some() || named(c);
+    let mut missing: Vec<String> = Vec::new();
+    for [name, _] in configurations(args).iter().filter(|c| wanted(c)).map(Configuration::heads) {
+        if !present.contains(&name) && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Machine(format!("no results of {}: the notes in the output name the reason", missing.join(", "))))
 }
 
 /// Results of a configuration.
@@ -377,13 +398,15 @@ fn until_known(args: &Args, plain: &Resolved) -> Result<Columns, Failure> {
 
 fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
     let Columns { all: columns, notes, known } = until_known(args, plain)?;
+    let present: Vec<String> = columns.iter().map(|c| c.configuration.heads()[0].clone()).collect();
     if args.format == NumberFormat::Json {
         let closed_forms = args.models.then(|| ClosedForms::of(plain));
         let mut document = document(plain, &columns, &notes, closed_forms.as_ref());
         if plain.stop.is_some() {
             document["known"] = json!(known);
         }
-        return print_data(&format!("{document:#}\n"));
+        print_data(&format!("{document:#}\n"))?;
+        return require_results(args, &present);
     }
     let colour = style::stdout();
     let mut out = String::new();
@@ -420,7 +443,8 @@ fn side_by_side(args: &Args, plain: &Resolved) -> Result<(), Failure> {
         }
     }
     notes.iter().for_each(|n| _ = writeln!(out, "{}", paint(colour, style::WARNING, &escape::escape(n, colour))));
-    print(&out)
+    print(&out)?;
+    require_results(args, &present)
 }
 
 /// Runs all variants of a configuration with all seeds.

@@ -51,8 +51,11 @@ pub(super) fn execute(args: &Args) -> Result<(), Failure> {
             }
         }
     }
-    if !compared && out.is_empty() {
-        return Err(Failure::Usage("--packets needs the backend `sim` and another one that has packets".into()));
+    if !compared {
+        return Err(match out.trim() {
+            "" => Failure::Usage("--packets needs the backend `sim` and another one that has packets".into()),
+            why => Failure::Engine(format!("no packets were compared: {why}")),
+        });
     }
     if args.format == NumberFormat::Json { print_data(&format!("{:#}\n", Value::from(values))) } else { print(&out) }
 }
