@@ -2,7 +2,7 @@
 //!
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds. HPCC's generator
 //!   writes the number over its longer estimate, so that digits of the estimate can follow it.
-//! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, others ignored;
+//! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, no others;
 //!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none. With the columns `id` and
 //!   `after` a flow waits for others, and for pauses after them; its start is a further pause then.
 
@@ -242,6 +242,30 @@ const DEADLINE_COLUMNS: &[(&str, i32)] =
     &[("deadline_s", 12), ("deadline_ms", 9), ("deadline_us", 6), ("deadline_ns", 3), ("deadline_ps", 0)];
 const START_COLUMNS: &[(&str, i32)] = &[("start_s", 12), ("start_ms", 9), ("start_us", 6), ("start_ns", 3), ("start_ps", 0)];
 
+const SOURCE_COLUMNS: &[&str] = &["src", "source"];
+const DESTINATION_COLUMNS: &[&str] = &["dst", "destination"];
+const SIZE_COLUMNS: &[&str] = &["bytes", "size", "size_bytes"];
+/// Columns that are not read. `forebay trains` writes the start of the connection or that of the data beside the start that counts.
+const UNUSED_COLUMNS: &[&str] = &["opened_ns", "data_ns"];
+
+fn legal_columns() -> impl Iterator<Item = &'static str> {
+    let times = [START_COLUMNS, DEADLINE_COLUMNS].into_iter().flatten().map(|c| c.0);
+    let names = [SOURCE_COLUMNS, DESTINATION_COLUMNS, SIZE_COLUMNS].into_iter().flatten().copied();
+    names.chain(times).chain(["id", "after"]).chain(UNUSED_COLUMNS.iter().copied())
+}
+
+/// The error for a column that is none of the legal ones: a misspelt optional column would be lost.
+fn unknown_column(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
+    let hint = match nearest(&name, legal_columns()) {
+        _ if name == "deadline" => "it has no unit. ".into(),
+        Some(meant) => format!("did you mean `{meant}`? "),
+        None => String::new(),
+    };
+    let legal = "src, dst, bytes, start_s (or _ms, _us, _ns, _ps), deadline_s (or _ms, ...), id, after";
+    format!("there is no column `{name}`; {hint}Legal: {legal}; remove a column that no flow needs")
+}
+
 impl Columns {
     fn parse(header: &str) -> Result<Columns, String> {
         let names: Vec<String> = header.split(',').map(|n| unquote(n).to_ascii_lowercase().replace('-', "_")).collect();
@@ -282,11 +306,18 @@ impl Columns {
         if after.is_some() && id.is_none() {
             return Err("the column `after` lists ids of flows, and there is no column `id`".into());
         }
+        let (src, dst, bytes) =
+            (find("source", SOURCE_COLUMNS)?, find("destination", DESTINATION_COLUMNS)?, find("size", SIZE_COLUMNS)?);
+        // Programs write a comma behind the last column.
+        let named = || names.iter().filter(|name| !name.is_empty());
+        if let Some(name) = named().find(|name| !legal_columns().any(|legal| legal == name.as_str())) {
+            return Err(unknown_column(name));
+        }
         Ok(Columns {
             count: names.len(),
-            src: find("source", &["src", "source"])?,
-            dst: find("destination", &["dst", "destination"])?,
-            bytes: find("size", &["bytes", "size", "size_bytes"])?,
+            src,
+            dst,
+            bytes,
             start,
             power,
             deadline: deadline.map(|d| d.0),

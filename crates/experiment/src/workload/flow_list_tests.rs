@@ -29,12 +29,29 @@ fn csv_in_any_order_and_unit() {
     let expected = [flow(1, NodeId::new(0), NodeId::new(3), 10), flow(2, NodeId::new(1), NodeId::new(3), 5000)];
     for text in [
         "src,dst,bytes,start_s\ns1,recv,5000,0.000002\ns0,recv,10,0.000001\n",
-        "# a note\nstart_us, size ,class,dst,src\n2,5000,web,3,1\n1,10,web,recv,0\n",
+        "# a note\nstart_us, size ,id,dst,src\n2,5000,a,3,1\n1,10,b,recv,0\n",
         "\"source\",\"destination\",\"size_bytes\",\"start-ns\"\n\"s1\",\"recv\",5000,2000\n\"s0\",\"recv\",10,1000\n",
         "Src,Dst,Bytes,Start_ps\n1,3,5e3,2000000\n0,3,10.0,1000000",
         "src,dst,bytes,start_ms\n1,3,5000,0.002\n0,3,10,0.001\n",
     ] {
         assert_eq!(list(text).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn unknown_columns_are_refused() {
+    for (column, hint) in [
+        ("dealine_ms", "did you mean `deadline_ms`?"),
+        ("afer", "did you mean `after`?"),
+        ("deadline", "it has no unit"),
+        ("class", "Legal: src, dst, bytes, start_s"),
+    ] {
+        let error = list(&format!("src,dst,bytes,start_s,{column}\n0,1,1,2,1\n")).unwrap_err();
+        assert!(error.starts_with(&format!("1: there is no column `{column}`")) && error.contains(hint), "{error}");
+    }
+    // As `forebay trains` writes them.
+    for header in ["src,dst,bytes,start_ns ,data_ns  ", "src,dst,bytes,opened_ns,start_ns "] {
+        assert_eq!(list(&format!("{header}\n0,1,1,2,2\n")).unwrap().len(), 1);
     }
 }
 
