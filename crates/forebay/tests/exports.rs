@@ -72,6 +72,22 @@ fn flow_monitor_counts_equal_tables() {
 }
 
 #[test]
+fn unknown_class_of_dport_refused() {
+    let scratch = results("export-dport");
+    for (args, expected) in [
+        (&["--dport", "lnog=200"][..], "--dport: the results have no class `lnog`; legal: `long`"),
+        (&["--dport", "long=1", "--dport", "long=2"], "--dport gives the class `long` two ports"),
+    ] {
+        let out = forebay(&scratch.0, &[&["export", "r"], args].concat());
+        assert!(out.status.code() == Some(2) && text(&out.stderr).contains(expected), "{}", text(&out.stderr));
+    }
+    assert!(!scratch.0.join("fct.txt").exists());
+    scratch.ok(&["export", "r", "--dport", "long=200"]);
+    let lines = fs::read_to_string(scratch.0.join("fct.txt")).expect("the file");
+    assert!(lines.lines().count() == 6 && lines.lines().all(|l| l.split(' ').nth(3) == Some("200")), "{lines}");
+}
+
+#[test]
 fn flent_export_lies_on_its_run() {
     let scratch = results("export-flent");
     let refused = forebay(&scratch.0, &["export", "r", "--format", "flent", "--out", "r.json"]);

@@ -17,6 +17,7 @@ const BACKGROUND: u32 = 100;
 /// The file, with the completed flows of the run.
 pub(super) fn export(run: &RunDir, args: &Args) -> Result<Written, Failure> {
     let (variant, experiment) = recorded_experiment(forebay_backends::all(), run, args.variant.as_ref(), args.run)?;
+    check_classes(&args.dport, &experiment)?;
     let (flows, unfinished) = completed(run, &variant, args, &Network::new(&experiment)?)?;
     let contents =
         format!("{} flows of {variant}, run {}; {unfinished} unfinished or endless flows are not in it", flows.len(), args.run);
@@ -66,6 +67,22 @@ fn completed(run: &RunDir, variant: &str, args: &Args, network: &Network<'_>) ->
     }
     flows.sort_by_key(|f| f.start_ns);
     Ok((flows, unfinished))
+}
+
+/// Fails if `--dport` names a class that no workload has, or a class twice.
+fn check_classes(given: &[(String, u32)], experiment: &Experiment) -> Result<(), Failure> {
+    let mut classes: Vec<&str> = experiment.workloads.iter().map(|w| w.class.as_str()).collect();
+    classes.dedup();
+    for (i, (class, _)) in given.iter().enumerate() {
+        if given.iter().take(i).any(|(before, _)| before == class) {
+            return Err(Failure::Usage(format!("--dport gives the class `{class}` two ports; keep one")));
+        }
+        if !classes.contains(&class.as_str()) {
+            let legal = classes.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+            return Err(Failure::Usage(format!("--dport: the results have no class `{class}`; legal: {legal}")));
+        }
+    }
+    Ok(())
 }
 
 /// Destination port of a class: that of `--dport`, else that of an imported list.
