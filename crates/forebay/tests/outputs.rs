@@ -139,6 +139,15 @@ fn leftovers_of_dead_processes_removed() {
     folder(format!("small.tmp-{dead}-1"), &[]);
     folder(format!("other.tmp-{dead}"), &["summary.csv"]);
     folder(format!("small.tmp-{alive}"), &["flows.parquet"]);
+    // The number of a running process, which is not the one that wrote the directory: only the lock counts.
+    folder(format!("small.tmp-{alive}-1"), &["flows.parquet"]);
+    folder("small.tmp-1".to_owned(), &["flows.parquet"]);
+    let lock = |path: String| {
+        let file = fs::File::open(s.0.join(path)).unwrap();
+        file.try_lock().unwrap();
+        file
+    };
+    let held = lock(format!("out/small.tmp-{alive}"));
     folder(format!("photos.tmp-{dead}"), &["holiday.jpg"]);
     folder(format!("cut.tmp-{dead}"), &["flows.parquet", "manifest.json"]);
     folder(format!("complete.tmp-{dead}"), &["flows.parquet"]);
@@ -154,10 +163,12 @@ fn leftovers_of_dead_processes_removed() {
     ];
     left.sort();
     assert_eq!(s.entries("out"), left);
+    drop(held);
 
     // A report that a killed process was writing.
     s.file(&format!("out/small-1/report.html.tmp-{dead}"), "<!doc");
     s.file(&format!("out/small-1/report.html.tmp-{alive}"), "<!doc");
+    let _held = lock(format!("out/small-1/report.html.tmp-{alive}"));
     assert!(forebay(&s.0, &["report", "out/small-1", "--force"]).status.success());
     let entries = s.entries("out/small-1");
     assert!(!entries.contains(&format!("report.html.tmp-{dead}")) && entries.contains(&format!("report.html.tmp-{alive}")));

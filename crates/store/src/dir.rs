@@ -3,6 +3,7 @@
 use crate::error::StoreError;
 use crate::file::{sync_together, what};
 use crate::stale_files;
+use forebay_platform::files::Lock;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Results that took less time than this are not synced: a rerun is cheaper. The same limit applies to units of sweeps.
 const CHEAP: Duration = Duration::from_millis(200);
+
+/// New directories that other processes may lock first before one is used without a lock.
+const BUSY: u32 = 100;
 
 /// Longest name, in bytes, that [`file_name`] returns: file systems allow 255, and suffixes are added.
 const MAX_NAME: usize = 100;
@@ -160,15 +164,22 @@ impl Staging {
                 fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
             }
             match fs::create_dir(&path) {
-                Ok(()) => {
-                    let lock = stale_files::lock(&path);
-                    return Ok(Staging { path, target, published: false, since: Instant::now(), _lock: lock });
-                }
+                Ok(()) => match forebay_platform::files::lock(&path) {
+                    // Another process may have taken it for a left one, and removes it, before it was locked.
+                    Lock::Busy if attempt < BUSY => attempt += 1,
+                    Lock::Held(_) if !path.exists() => {}
+                    Lock::Held(lock) => return Ok(Staging::new(path, target, Some(lock))),
+                    Lock::Busy | Lock::Unsupported | Lock::Unknown => return Ok(Staging::new(path, target, None)),
+                },
                 // Process ids repeat after a crash or on another machine that shares the disk.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1_000 => attempt += 1,
                 Err(e) => return Err(StoreError::io("create", &path)(e)),
             }
         }
+    }
+
+    fn new(path: PathBuf, target: Target, lock: Option<File>) -> Staging {
+        Staging { path, target, published: false, since: Instant::now(), _lock: lock }
     }
 
     /// Directory to write to.
@@ -244,6 +255,8 @@ impl Staging {
         let mut aside = self.path.clone().into_os_string();
         aside.push("-old");
         let aside = PathBuf::from(aside);
+        // Other processes remove replaced results that are not locked.
+        let _held = stale_files::lock(path);
         fs::rename(path, &aside).map_err(StoreError::io("replace", path))?;
         // Another process may have added a file since the target was checked.
         if let Err(e) = only_results(&aside).and_then(|()| self.rename_to(path)) {

@@ -5,7 +5,7 @@
 
 use crate::manifest::Manifest;
 use crate::run_table::RunTable;
-use forebay_platform::files::{Lock, TEMPORARY as MARK, is_own, is_shared, process_runs};
+use forebay_platform::files::{Lock, TEMPORARY as MARK, claim, is_own, is_shared};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -38,9 +38,10 @@ pub(crate) fn remove_directories(folder: &Path) {
         let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
         let path = entry.path();
         let own = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir() && is_own(&found));
-        if !own || process_runs(pid) || !free(&path) {
+        if !own {
             continue;
         }
+        let Some(_claimed) = claim(&path, pid) else { continue };
         if has_only_own_files(&path) && (!is_complete(&path) || folder.join(last).exists()) {
             // These files are never read, so a failure to remove them is ignored.
             let _ = fs::remove_dir_all(&path);
@@ -59,7 +60,7 @@ pub(crate) fn complete(folder: &Path, name: &OsStr) -> Vec<PathBuf> {
         let path = entry.path();
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let replaced = folder.join(last).exists();
-        if is_dir && !process_runs(pid) && !replaced && is_complete(&path) && free(&path) {
+        if is_dir && !replaced && is_complete(&path) && claim(&path, pid).is_some() {
             found.push(path);
         }
     }
@@ -124,12 +125,6 @@ fn parts(name: &str) -> Option<(&str, u32)> {
     Some((if old { stem } else { "\0" }, pid))
 }
 
-/// True if no process holds a lock on `path`, a plain file or a directory.
-fn free(path: &Path) -> bool {
-    // Without locks only the process id is available.
-    matches!(forebay_platform::files::lock(path), Lock::Held(_) | Lock::Unsupported)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,18 +147,18 @@ mod tests {
     #[test]
     fn complete_results_without_name_are_found() {
         let place = forebay_platform::files::TempDir::create(&std::env::temp_dir(), "forebay-test-stale_files").unwrap();
-        let complete = place.path().join(format!("x.tmp-{}", u32::MAX));
-        for dir in [
-            complete.clone(),
-            place.path().join(format!("y.tmp-{}", u32::MAX)),
-            place.path().join(format!("x.tmp-{}", std::process::id())),
-        ] {
+        // The number of a running process, which is not the one that wrote the directory.
+        let (reused, complete) = (place.path().join("x.tmp-1"), place.path().join(format!("x.tmp-{}", u32::MAX)));
+        let used = place.path().join(format!("x.tmp-{}", std::process::id()));
+        for dir in [reused.clone(), complete.clone(), place.path().join(format!("y.tmp-{}", u32::MAX)), used.clone()] {
             fs::create_dir(&dir).unwrap();
             fs::write(dir.join(Manifest::FILE), format!(r#"{{"kind": "{}"}}"#, Manifest::KIND)).unwrap();
         }
         // Incomplete.
         fs::create_dir(place.path().join(format!("x.tmp-{}-3", u32::MAX))).unwrap();
-        assert_eq!(super::complete(place.path(), OsStr::new("x")), [complete]);
+        let held = lock(&used);
+        assert_eq!(super::complete(place.path(), OsStr::new("x")), [reused, complete]);
+        drop(held);
     }
 
     #[test]

@@ -30,6 +30,17 @@ pub fn lock(path: &Path) -> Lock {
     }
 }
 
+/// Takes the temporary file or directory of another process, if no process uses it; the caller removes it before it drops the value. The process ID
+/// decides only where there are no locks: in a container the ID of a process that was killed is often that of another one. The open of a pipe would
+/// block: check the type first.
+pub fn claim(path: &Path, pid: u32) -> Option<Lock> {
+    match lock(path) {
+        held @ Lock::Held(_) => Some(held),
+        Lock::Unsupported if !process_runs(pid) => Some(Lock::Unsupported),
+        Lock::Busy | Lock::Unsupported | Lock::Unknown => None,
+    }
+}
+
 /// Returns true if a process with this ID runs on this machine, or if that cannot be determined.
 pub fn process_runs(pid: u32) -> bool {
     let processes = Path::new("/proc");
@@ -91,7 +102,7 @@ pub fn is_shared(dir: &Path) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{Lock, is_shared, lock, process_runs};
+    use super::{Lock, claim, is_shared, lock, process_runs};
     use crate::files::TempDir;
     use std::path::Path;
 
@@ -113,6 +124,17 @@ mod tests {
         drop(first);
         assert!(matches!(lock(&path), Lock::Held(_)));
         assert!(matches!(lock(&dir.path().join("missing")), Lock::Busy));
+    }
+
+    #[test]
+    fn lock_decides_before_process_id() {
+        let dir = TempDir::create(&std::env::temp_dir(), "forebay-test-claim").unwrap();
+        let path = dir.path().join("x");
+        std::fs::create_dir(&path).unwrap();
+        for pid in [1, std::process::id(), u32::MAX] {
+            let claimed = claim(&path, pid);
+            assert!(claimed.is_some() && claim(&path, pid).is_none(), "{pid}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Temporary files that processes left when they were killed.
 
-use crate::files::file_use::{Lock, is_own, is_shared, lock, process_runs};
+use crate::files::file_use::{claim, is_own, is_shared};
 use crate::files::write::TEMPORARY;
 use std::fs;
 use std::path::Path;
@@ -19,8 +19,10 @@ pub fn remove_unfinished(folder: &Path, is_ours: impl Fn(&str) -> bool) {
         let Some((last, pid)) = name.to_str().and_then(parts) else { continue };
         let path = entry.path();
         let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file() && is_own(&found));
-        // Without locks only the process ID is available.
-        if plain && is_ours(last) && !process_runs(pid) && matches!(lock(&path), Lock::Held(_) | Lock::Unsupported) {
+        if plain
+            && is_ours(last)
+            && let Some(_claimed) = claim(&path, pid)
+        {
             let _ = fs::remove_file(&path);
         }
     }
@@ -59,12 +61,15 @@ mod tests {
         fs::create_dir(path(&format!("x.tmp-{DEAD}-2"))).unwrap();
         // Opening it would block.
         assert!(Command::new("mkfifo").arg(path(&format!("x.tmp-{DEAD}-3"))).status().unwrap().success());
-        let (_, alive) = create_beside(&path("x"), None).unwrap();
+        // The number of a running process, which is not the one that wrote it.
+        let reused = path("x.tmp-1-17");
+        fs::write(&reused, "half").unwrap();
+        let (_held, alive) = create_beside(&path("x"), None).unwrap();
         let before = fs::read_dir(place.path()).unwrap().count();
         remove_unfinished(place.path(), |name| name == "x");
         assert_eq!(names.map(|name| path(&name).exists()), [false, false, true, true]);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), before - 2, "links, directories and pipes stay");
-        assert!(alive.exists() && fs::read(path("target")).unwrap() == b"whole");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), before - 3, "links, directories and pipes stay");
+        assert!(alive.exists() && !reused.exists() && fs::read(path("target")).unwrap() == b"whole");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::files::{random, remove_unfinished};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -143,9 +143,17 @@ pub fn create_beside(path: &Path, mode: Option<u32>) -> io::Result<(File, PathBu
         name.push(format!("{TEMPORARY}{}-{}", std::process::id(), random::number()));
         let temporary = path.with_file_name(name);
         match create(&temporary, mode) {
+            // Another process may have taken it for a left one, and removes it, before it was locked.
             Ok(file) => {
-                let _ = file.try_lock();
-                return Ok((file, temporary));
+                let taken = match file.try_lock() {
+                    Err(TryLockError::WouldBlock) => true,
+                    Ok(()) => !temporary.exists(),
+                    Err(TryLockError::Error(_)) => false,
+                };
+                if !taken || attempt >= ATTEMPTS {
+                    return Ok((file, temporary));
+                }
+                attempt += 1;
             }
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < ATTEMPTS => attempt += 1,
             Err(e) => return Err(e),
