@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// Maximum size of a file.
 const MAX_BYTES: u64 = 100_000_000;
+/// Maximum weight. Our choice: sums of as many weights as fit in a file are finite.
+const MAX_WEIGHT: f64 = 1e200;
 /// Maximum number of racks in a message.
 const NAMED: usize = 4;
 
@@ -68,10 +70,10 @@ fn parse(text: &str, racks: &[Rack<'_>]) -> Result<RackPairs, (usize, String)> {
         let mut count = 0;
         for (column, cell) in cells.enumerate() {
             count += 1;
-            let weight = cell.parse::<f64>().ok().filter(|w| w.is_finite() && *w >= 0.0).ok_or_else(|| {
+            let weight = cell.parse::<f64>().ok().filter(|w| (0.0..=MAX_WEIGHT).contains(w)).ok_or_else(|| {
                 let cell: String = cell.chars().take(20).collect();
-                let of = "a row has the weights of the flows from one rack to each rack, numbers from 0 on";
-                (number, format!("column {}: `{cell}` is not a weight; {of}", column + 1))
+                let of = "a row has the weights of the flows from one rack to each rack";
+                (number, format!("column {}: `{cell}` is not a weight; {of}, numbers from 0 to {MAX_WEIGHT:e}", column + 1))
             })?;
             let (Some(source), Some(destination)) = (racks.get(row), racks.get(column)) else { continue };
             if weight == 0.0 {
@@ -150,6 +152,11 @@ mod tests {
             ("0 1\n1 0\n0 0", 3, "more than 2 rows"),
             ("0 0\n0 0", 2, "all weights are 0"),
             ("nan 1\n1 0", 1, "`nan` is not a weight"),
+            (
+                "0 1\n1 1e308",
+                2,
+                "column 2: `1e308` is not a weight; a row has the weights of the flows from one rack to each rack, numbers from 0 to 1e200",
+            ),
         ] {
             let (at, e) = of(text);
             assert!(at == line && e.contains(part), "{text:?}: {at}: {e}");
