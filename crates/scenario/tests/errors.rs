@@ -342,6 +342,12 @@ fn one_change_one_error() {
         ("rounds = 50", "rounds = 0", &["`rounds` is 0"], 19),
         ("rounds = 50", "request-latency = \"0ps\"", &["`request-latency`", "is 0; legal: above zero", "Leave the key out"], 19),
         ("class = \"web\"", "class = \"\"", &["`class` is empty"], 22),
+        (
+            "class = \"web\"",
+            "class = \"incast\"",
+            &["[[workload]] 1 and [[workload]] 2 both have the class `incast`", "set `class` of one of them"],
+            22,
+        ),
         ("{ cdf = \"websearch\" }", "{ cdf = \"websarch\" }", &["did you mean `websearch`", "built-in tables"], 23),
         ("{ cdf = \"websearch\" }", "\"websearch\"", &["write { cdf = \"websearch\" }"], 23),
         ("{ cdf = \"websearch\" }", "{ cdf = \"tests/data/broken.cdf\" }", &["tests/data/broken.cdf:3:", "must not fall"], 23),

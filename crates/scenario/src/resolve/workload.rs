@@ -21,6 +21,7 @@ use forebay_experiment::writes::Writes;
 use forebay_types::param::{Entry, Kind, Value, Values};
 use forebay_types::{GroupId, QueueLen, Time};
 use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
 
 /// Maximum number of `[[workload]]` tables.
 const MAX_WORKLOADS: usize = 10_000;
@@ -71,8 +72,16 @@ pub(crate) fn drafts<'a>(cx: &mut Cx, item: Option<&'a Item>, program: bool) -> 
         return None;
     }
     let mut list: Vec<Draft<'a>> = Vec::new();
-    for node in nodes {
+    let mut classes: HashMap<String, usize> = HashMap::new();
+    for (number, node) in (1..).zip(nodes) {
         let Some(draft) = draft(cx, node, &list) else { continue };
+        if let Some(first) = classes.insert(draft.class.clone(), number) {
+            let at = draft.table.get("class").map_or(draft.kind_at, |i| i.node.at);
+            let message = format!("[[workload]] {first} and [[workload]] {number} both have the class `{}`", draft.class);
+            let help = Some("set `class` of one of them to a name that no other workload has".to_owned());
+            cx.sink.error(at, message, "the results would not distinguish them", help);
+            return None;
+        }
         list.push(draft);
     }
     (list.len() == nodes.len()).then_some(list)
