@@ -40,6 +40,17 @@ fn new_never_replaces_files() {
 }
 
 #[test]
+fn control_characters_in_names_refused() {
+    let scratch = Scratch::new("new-control");
+    for name in ["x.toml\nseed = 9\n#", "a\u{1b}[2J.toml"] {
+        let out = forebay(&scratch.0, &["new", "tenants", "--out", name]);
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && err.contains("has control characters") && !err.contains('\u{1b}'), "{err}");
+    }
+    assert!(scratch.entries("").is_empty());
+}
+
+#[test]
 fn wrong_names_get_suggestions() {
     let scratch = Scratch::new("also-called");
     for (word, kind) in [("star", "many-to-one"), ("rack", "leaf-spine"), ("clos", "leaf-spine"), ("three-tier", "fat-tree")] {

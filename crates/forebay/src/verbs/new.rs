@@ -5,9 +5,9 @@ use crate::terminal::output::print;
 use crate::terminal::style::{self, NAME, paint};
 use clap::builder::PossibleValuesParser;
 use forebay_experiment::topology::{SPEEDS, SWITCHES, Speed, speed};
+use forebay_platform::files;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// A template: its name and its text, in which `{rate}`, `{k}` and `{switch}` stand for the arguments.
@@ -59,12 +59,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let Some(template) = TEMPLATES.iter().find(|t| args.name.as_deref() == Some(t.name)) else { return print(&list()) };
     let (rate, switch) = (args.rate.as_deref().unwrap_or(template.rate), args.switch.as_deref().unwrap_or(template.switch));
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.toml", template.name)));
+    // The file has its own name in comments, where a line break would end the comment.
+    if path.display().to_string().chars().any(char::is_control) {
+        let text = format!("`{}` has control characters; choose a name without them with --out", path.display());
+        return Err(Failure::Usage(text));
+    }
     let text = fill(template, speed(rate).unwrap_or(&SPEEDS[0]), switch, &path.display().to_string());
     let text = format!("{SCHEMA}\n{text}");
     // Only a new file: existing files may have been edited and are never replaced.
-    let file = OpenOptions::new().write(true).create_new(true).open(&path);
-    let written = file.and_then(|mut f| f.write_all(text.as_bytes()));
-    written.map_err(|e| match e.kind() {
+    files::write_new(&path, text.as_bytes(), None).map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => {
             Failure::Usage(format!("`{}` exists already and is not replaced; choose another file with --out", path.display()))
         }
