@@ -1,5 +1,7 @@
 //! The `forebay` program. If `mpirun` started several processes, it becomes `forebay-mpi`, which a build with MPI leaves beside it.
 
+#[cfg(unix)]
+mod file_size_limit;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod out_of_memory;
 
@@ -14,6 +16,8 @@ fn main() -> ExitCode {
     if let Some(code) = mpirun::become_mpi_process() {
         return code;
     }
+    #[cfg(unix)]
+    file_size_limit::ignore_signal();
     ExitCode::from(forebay_cli::run(std::env::args_os()))
 }
 

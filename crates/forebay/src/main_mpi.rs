@@ -1,5 +1,7 @@
 //! The `forebay` program as one of several processes that `mpirun` started.
 
+#[cfg(unix)]
+mod file_size_limit;
 mod mpi_exchange;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod out_of_memory;
@@ -12,6 +14,8 @@ use std::sync::Arc;
 static ALLOCATOR: out_of_memory::OrEnd = out_of_memory::OrEnd;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    file_size_limit::ignore_signal();
     match mpi_exchange::join() {
         Ok((joined, mpi)) => {
             let code = forebay_cli::run_among(std::env::args_os(), Arc::new(mpi));

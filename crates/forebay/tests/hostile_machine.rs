@@ -59,6 +59,24 @@ fn loops_and_rights() {
     assert_eq!(ends(&s, &[OsStr::new("check"), &odd]).status.code(), Some(2));
 }
 
+/// A limit on the size of files is an error, and does not end the process by a signal.
+#[test]
+fn limit_on_file_sizes() {
+    let s = Scratch::new("hostile-file-size");
+    s.file("small.toml", SMALL);
+    for (command, says) in [
+        ("run small.toml --quiet --out r", "raise the limit on the size of files (ulimit -f)"),
+        ("new tenants --out x.toml", "`x.toml` cannot be written: File too large"),
+        ("man pages", "cannot be written: File too large"),
+    ] {
+        let line = format!("ulimit -f 0; exec {} {command}", env!("CARGO_BIN_EXE_forebay"));
+        let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(1) && err.contains(says), "{command}: {:?} {err}", out.status);
+    }
+    assert_eq!((s.entries(""), s.entries("pages")), (vec!["pages".to_owned(), "small.toml".to_owned()], Vec::new()));
+}
+
 /// A full disk, as a limit on the size of files: an error, and no files left.
 #[test]
 fn full_disk() {

@@ -88,7 +88,11 @@ impl StoreError {
             StoreError::Damaged { .. } => "run the scenario again; a single run replaces its results with --force".into(),
             StoreError::Encode { .. } => "this is a defect in forebay; please report it with the scenario".into(),
             StoreError::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                io::ErrorKind::FileTooLarge => {
+                    "raise the limit on the size of files (ulimit -f), observe less, or choose a directory on another disk with --out"
+                        .into()
+                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     "free some space, observe less, or choose a directory on another disk with --out".into()
                 }
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -140,5 +144,7 @@ mod tests {
         let e = StoreError::io("write", Path::new("out/x/flows.parquet"))(io::Error::from(io::ErrorKind::StorageFull));
         assert!(e.to_string().contains("out/x/flows.parquet"), "{e}");
         assert!(e.help().contains("--out") && e.help().contains("space"), "{}", e.help());
+        let e = StoreError::io("write", Path::new("out/x/flows.parquet"))(io::Error::from(io::ErrorKind::FileTooLarge));
+        assert!(e.help().contains("ulimit -f") && !e.help().contains("space"), "{}", e.help());
     }
 }
