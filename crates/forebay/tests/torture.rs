@@ -41,3 +41,18 @@ fn wrong_arguments_are_refused() {
         assert!(text(&out.stderr).contains(expected), "{args:?}: {}", text(&out.stderr));
     }
 }
+
+#[test]
+fn case_numbers_have_a_limit() {
+    let scratch = Scratch::new("torture-last");
+    for args in [
+        &["--first", "18446744073709551615", "--cases", "1"][..],
+        &["--case", "18446744073709551615"],
+        &["--cases", "0"],
+        &["--cases", "9223372036854775808"],
+    ] {
+        let out = forebay(&scratch.0, &[&["torture"], args].concat());
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && err.contains("..=9223372036854775807"), "{args:?}: {err}");
+    }
+}

@@ -91,11 +91,12 @@ impl Tally {
         if *refused > 0 {
             let _ = writeln!(out, "{refused} cases were REFUSED as illegal, and were not checked");
         }
-        let _ = writeln!(
-            out,
-            "{}",
-            if *failures == 0 { "no invariant was broken".to_owned() } else { format!("{failures} cases FAILED") }
-        );
+        let checked = scenarios + connections + crowds - refused - cut;
+        out.push_str(&match (failures, checked) {
+            (0, 0) => "no case was checked\n".to_owned(),
+            (0, _) => "no invariant was broken\n".to_owned(),
+            (n, _) => format!("{n} cases FAILED\n"),
+        });
         out
     }
 }
@@ -221,6 +222,14 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(tally.has_failed());
+    }
+
+    #[test]
+    fn empty_campaign_breaks_no_claim() {
+        let mut tally = Tally::default();
+        assert!(tally.summary().ends_with("no case was checked\n"), "{}", tally.summary());
+        tally.add(Kind::Crowds, &Outcome::Passed(Work::default()));
+        assert!(tally.summary().ends_with("no invariant was broken\n"), "{}", tally.summary());
     }
 
     #[test]

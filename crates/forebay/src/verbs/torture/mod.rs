@@ -7,6 +7,7 @@ use crate::interrupt;
 use crate::terminal::failure::Failure;
 use crate::terminal::output::print;
 use campaign::{Campaign, Tally};
+use clap::value_parser;
 use forebay_platform::files::read_text;
 use forebay_torture::{Case, Kind};
 use std::path::PathBuf;
@@ -30,13 +31,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Run this case only
-    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "hours", "seconds", "kind", "first"])]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(..=LAST), conflicts_with_all = ["cases", "hours", "seconds", "kind", "first"])]
     case: Option<u64>,
     /// Number of the first case
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parser!(u64).range(..=LAST))]
     first: u64,
     /// End after this many cases; with --kind, cases of other kinds count but do not run
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=LAST))]
     cases: Option<u64>,
     /// End after this many hours
     #[arg(long, value_name = "HOURS", conflicts_with = "seconds")]
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", value_parser = Kind::NAMES.map(|(name, _)| name))]
     kind: Option<String>,
     /// Number of parallel cases
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u64).range(1..=1024))]
     jobs: u64,
     /// Folder for the files of failing cases
     #[arg(long, value_name = "FOLDER", default_value = ".")]
@@ -60,6 +61,9 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     worker: bool,
 }
+
+/// Largest number of a case, and of cases: the sum of both fits in 64 bits.
+const LAST: u64 = (1 << 63) - 1;
 
 /// Longest campaign, hours.
 const MOST_HOURS: f64 = 10_000.0;
