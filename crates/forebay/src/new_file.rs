@@ -2,6 +2,7 @@
 
 use crate::terminal::failure::Failure;
 use forebay_platform::files;
+use forebay_store::replaceable;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -20,7 +21,12 @@ pub(crate) fn failed(path: &Path, e: &io::Error) -> Failure {
 /// Fails if something is at `path` that may not be replaced.
 pub(crate) fn free(path: &Path, force: bool) -> Result<(), Failure> {
     match fs::symlink_metadata(path) {
-        Ok(found) if force && found.is_file() => Ok(()),
+        // The message of the error names the kind of file.
+        Ok(found) if !found.is_file() => Err(replaceable(path).map_or_else(
+            |is| Failure::Usage(format!("{is}; only plain files are replaced: move it away, or choose another path")),
+            |()| Failure::Taken(path.to_owned()),
+        )),
+        Ok(_) if force => Ok(()),
         Ok(_) => Err(Failure::Taken(path.to_owned())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(failed(path, &e)),

@@ -71,6 +71,20 @@ fn run_replaces_only_own_directories() {
 }
 
 #[test]
+fn force_does_not_advise_force() {
+    let s = scratch("force-link");
+    fs::create_dir(s.0.join("pages")).unwrap();
+    symlink("../small.toml", s.0.join("pages/forebay.1")).unwrap();
+    for force in [&[][..], &["--force"]] {
+        let out = forebay(&s.0, &[&["man", "pages"][..], force].concat());
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && !err.contains("--force"), "{err}");
+        assert!(err.contains("`pages/forebay.1` is a symbolic link; only plain files are replaced: move it away"), "{err}");
+    }
+    assert_eq!((s.entries("pages"), s.bytes("small.toml")), (vec!["forebay.1".to_owned()], SMALL.as_bytes().to_vec()));
+}
+
+#[test]
 fn force_keeps_other_files() {
     let s = scratch("force");
     let run = |more: &[&str]| forebay(&s.0, &[&["run", "small.toml", "--quiet", "--out", "r"][..], more].concat());
