@@ -457,3 +457,17 @@ fn changed_files_of_sweeps_are_repaired() {
         s.ok(&["report", "r", "--force"]);
     }
 }
+
+/// Shards of different sweeps are refused before anything is written.
+#[test]
+fn refused_merge_writes_nothing() {
+    let s = Scratch::new("merge-refused");
+    fs::write(s.0.join("s.toml"), SWEEP.split("[sweep]").next().unwrap()).unwrap();
+    for (number, axis, out) in [("1/2", "topology.senders=[1, 2]", "one"), ("2/2", "topology.senders=[1, 3]", "two")] {
+        s.ok(&["run", "s.toml", "--sweep", axis, "--shard", number, "--out", out, "--quiet"]);
+    }
+    let out = s.run(&["merge", "one", "two", "--out", "new"]);
+    let err = text(&out.stderr);
+    assert!(out.status.code() == Some(2) && err.contains("new and two have different sweeps"), "{:?} {err}", out.status);
+    assert_eq!(s.entries(""), ["one", "s.toml", "two"]);
+}

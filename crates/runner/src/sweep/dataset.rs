@@ -94,12 +94,23 @@ pub struct PreparedSweep {
 /// # Errors
 /// See [`SweepError`].
 pub fn begin(request: Request<'_>, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Option<PreparedSweep>, SweepError> {
+    begin_if(request, stop, watcher, |_, _| Ok(()))
+}
+
+/// As [`begin`], if `check` accepts the directory and its manifest before anything is written.
+pub(super) fn begin_if(
+    request: Request<'_>,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+    check: impl FnOnce(&Path, &SweepManifest) -> Result<(), SweepError>,
+) -> Result<Option<PreparedSweep>, SweepError> {
     let Some(sweep) = request.scenario.sweep()? else { return Ok(None) };
     let (threads, points) = (request.threads.max(1), sweep.len());
     let plan = Plan::new(request.scenario, sweep, threads, stop, &mut |n| watcher.checked(n, points))?;
     let path = request.dir.unwrap_or_else(|| default_dir(&plan.name));
-    let dir = SweepDir::create(&path)?;
     let manifest = manifest(&plan, request.source, threads);
+    check(&path, &manifest)?;
+    let dir = SweepDir::create(&path)?;
     // Results of an equal sweep stay published until the new ones, which are the same, replace them.
     let before = dir.manifest().ok();
     if !before.is_some_and(|b| b.finished.is_some() && same(&b, &manifest)) {

@@ -1,6 +1,6 @@
 //! Shards of a sweep: each runs a part of the units, at any time and place, and one directory collects the results.
 
-use super::dataset::{Finished, PreparedSweep, Request, begin, execute, same};
+use super::dataset::{Finished, PreparedSweep, Request, begin, begin_if, execute, same};
 use super::error::SweepError;
 use super::run::{Watcher, run_units};
 use forebay_store::sweep::SweepDir;
@@ -85,16 +85,19 @@ pub fn merge(
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Finished>, SweepError> {
     let again = Request { scenario: request.scenario, source: request.source.clone(), dir: request.dir.clone(), ..request };
-    let Some(PreparedSweep { plan, dir, manifest }) = begin(request, stop, watcher)? else { return Ok(None) };
-    let into = dir.units();
     let mut parts = Vec::new();
-    for path in shards {
-        let part = SweepDir::begun(path)?;
-        if !same(&part.manifest()?, &manifest) {
-            return Err(SweepError::Different(dir.path().to_owned(), path.clone()));
+    let begun = begin_if(request, stop, watcher, |dir, manifest| {
+        for path in shards {
+            let part = SweepDir::begun(path)?;
+            if !same(&part.manifest()?, manifest) {
+                return Err(SweepError::Different(dir.to_owned(), path.clone()));
+            }
+            parts.push(part.units());
         }
-        parts.push(part.units());
-    }
+        Ok(())
+    })?;
+    let Some(PreparedSweep { plan, dir, .. }) = begun else { return Ok(None) };
+    let into = dir.units();
     let (units, keep) = (plan.distinct(), plan.sweep.keep());
     let mut missing = 0;
     for unit in units.iter().map(|u| &plan.units[*u as usize]) {
