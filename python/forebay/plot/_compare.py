@@ -8,11 +8,13 @@ import numpy as np
 
 from . import _frame, style
 from ._data import Floats, Source, Subject, groups, need, seeds
-from ._metrics import TITLES, possible, title
+from ._metrics import TITLES, is_lower_bound, possible, title
 from ._stats import Estimate, estimate
 from ._units import interval, number, scale, unit_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
 
 # Most informative first: queries that collapse, then short flows, then long ones.
@@ -21,6 +23,8 @@ _TELLING = ("qct_p99_s", "fct_small_p99_s", "slowdown_p99", "long_goodput_bps", 
 
 def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw one metric as a bar for each transport, with its 95 % confidence interval over the seeds and its number.
+
+    `≥` marks lower bounds: messages that were running at the end count with their time so far, as in the printed table.
 
     Parameters
     ----------
@@ -83,8 +87,9 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
             )
         reach = float(np.max(mean + up)) / s.factor or 1.0
         several = np.any(np.isfinite([e.half_width for e in rows.values()]))
-        for y, m, low, high in zip(at, mean / s.factor, down / s.factor, up / s.factor, strict=True):
-            text = interval(m, low, high) if several else number(m, 4)
+        bounds = [is_lower_bound(metric, _column(subject)) for subject in rows]
+        for y, m, low, high, bound in zip(at, mean / s.factor, down / s.factor, up / s.factor, bounds, strict=True):
+            text = ("≥ " if bound else "") + (interval(m, low, high) if several else number(m, 4))
             ax.annotate(
                 text,
                 (m + high, y),
@@ -100,7 +105,9 @@ def compare(source: Source, metric: str | None = None, *, ax: Axes | None = None
         ax.tick_params(axis="y", length=0)
         better = TITLES.get(metric, ("", ""))[1]
         ax.set_xlabel(s.title(title(metric)) + (f", {better} is better" if better else ""))
-        _frame.note(ax, "1 seed" if seeds(list(rows)) == "1 seed" else f"mean and 95 % CI over {seeds(list(rows))}")
+        over = seeds(list(rows))
+        least = ", ≥ at least: some were running at the end" if any(bounds) else ""
+        _frame.note(ax, ("1 seed" if over == "1 seed" else f"mean and 95 % CI over {over}") + least)
     return ax
 
 
@@ -117,10 +124,13 @@ def of_metric(subject: Subject, metric: str) -> Estimate:
         keys = ("variant", "run", "seed", "world", "transport", "port")
         known = ", ".join(c for c in table.columns if c not in keys)
         raise ValueError(f"the summary has no column `{metric}`: {known}")
-    rows = subject.rows(table)
-
-    def values(column: str) -> Floats:
-        return np.asarray(table[column], dtype=float)[rows] if column in table.columns else np.empty(0)
-
+    values = _column(subject)
     least, most = possible(metric, values)
     return estimate(values(metric), least=least, most=most)
+
+
+def _column(subject: Subject) -> Callable[[str], Floats]:
+    """Return a function that returns a column of the summary of a subject, empty if there is none."""
+    table = subject.result.table("summary")
+    rows = subject.rows(table)
+    return lambda column: np.asarray(table[column], dtype=float)[rows] if column in table.columns else np.empty(0)

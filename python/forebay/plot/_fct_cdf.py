@@ -9,7 +9,7 @@ import numpy as np
 from . import _frame, style
 from ._bins import NAMED
 from ._data import Source, seeds
-from ._messages import METRICS, Metric, Which, messages, sized
+from ._messages import METRICS, Metric, Which, messages, running_note, sized
 from ._stats import above, ecdf
 from ._units import scale
 
@@ -29,7 +29,8 @@ def fct_cdf(
 ) -> Axes:
     """Draw the fraction of messages completed within a time.
 
-    All seeds together; unfinished messages are left out.
+    All seeds together. Messages that were running at the end count as longer than all others, as in the report: the curve ends at
+    the fraction that completed, and the legend has their numbers.
 
     Parameters
     ----------
@@ -69,14 +70,17 @@ def fct_cdf(
     found = sized(messages(source, metric, which, classes), sizes)
     _, unit, title = METRICS[metric]
     with _frame.canvas(ax) as ax:
-        everything = np.concatenate([m.value for m in found])
+        everything = np.concatenate([m.finished for m in found])
         s = scale(unit, everything, log=True)
         for m in found:
-            x, y = ecdf(m.value / s.factor)
+            done, started = len(m.finished), len(m.value)
+            label = m.subject.label if done == started else f"{m.subject.label} ({done} of {started} finished)"
+            x, y = ecdf(m.finished / s.factor) if done else (np.empty(0), np.empty(0))
+            y = y * done / started
             look = style.look(m.subject.label) if len(found) > 1 else style.neutral()
-            if tail:
+            if tail and done:
                 x, y = above(x, y)
-            ax.step(x, y, where="post", color=look.color, linestyle=look.dash, label=m.subject.label)
+            ax.step(x, y, where="post", color=look.color, linestyle=look.dash, label=label)
         if everything.max() > 20 * everything.min():
             _frame.log(ax, "x", everything.min(), everything.max())
         ax.set_xlabel(s.title(f"{title}, {NAMED[sizes].label}" if isinstance(sizes, str) else title))
@@ -87,5 +91,6 @@ def fct_cdf(
             ax.set_ylim(0, 1.005)
             _frame.ylabel(ax, "Fraction of messages")
         _frame.legend(ax)
-        _frame.note(ax, f"{len(everything)} messages, {seeds([m.subject for m in found])}")
+        n = sum(len(m.value) for m in found)
+        _frame.note(ax, f"{n} messages{running_note(found)}, {seeds([m.subject for m in found])}")
     return ax

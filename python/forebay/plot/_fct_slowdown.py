@@ -8,14 +8,15 @@ import numpy as np
 
 from . import _bins, _frame, style
 from ._data import Floats, Source, seeds
-from ._messages import METRICS, Messages, Metric, Which, messages
-from ._stats import Estimate, estimate
+from ._messages import METRICS, Messages, Metric, Which, messages, running_note
+from ._stats import Estimate, estimate, is_lower_bound
 from ._units import Scale, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._bins import Bin, Rule
+    from ._data import Mask
 
 # Up to this number of bins the subjects are drawn side by side; more bins are joined by lines.
 _APART = 4
@@ -35,8 +36,9 @@ def fct_slowdown(
 ) -> Axes:
     """Draw the slowdown of messages by their size: median and tail.
 
-    Quantiles are computed per seed; the plot shows their mean and, with several seeds, its 95 % confidence interval. Unfinished
-    messages are left out.
+    Quantiles are computed per seed; the plot shows their mean and, with several seeds, its 95 % confidence interval. Messages
+    that were running at the end count with their time so far, as in the printed table. An arrow marks quantiles that are lower
+    bounds for this reason.
 
     Parameters
     ----------
@@ -82,6 +84,7 @@ def fct_slowdown(
     heights = {
         (i, q): [_of_bin(m, b, q, float(metric == "slowdown")) for b in made] for i, m in enumerate(found) for q in quantiles
     }
+    bounds = {(i, q): np.array([_is_bound(m, b, q) for b in made]) for i, m in enumerate(found) for q in quantiles}
     drawn = np.array([e.mean for row in heights.values() for e in row])
     drawn = drawn[np.isfinite(drawn)]
     log = bool(drawn.max() > 8 * drawn.min() > 0)
@@ -96,6 +99,7 @@ def fct_slowdown(
             shift = (i - (len(found) - 1) / 2) * min(0.24 if apart else 0.16, 0.8 / len(found))
             for q in quantiles:
                 _line(ax, at + shift, heights[i, q], s, m.subject.label, tail=q == max(quantiles), joined=not apart)
+                _arrows(ax, at + shift, heights[i, q], bounds[i, q], s, m.subject.label)
         if log:
             # Intervals of few seeds reach down to 0, which a logarithmic axis lacks, and far up: the axis covers the means.
             lowest = 0.9 if metric == "slowdown" else 0.5 * drawn.min() / s.factor
@@ -112,7 +116,8 @@ def fct_slowdown(
         _frame.legend(ax, _handles(found, quantiles, joined=not apart), lines=not apart)
         n = sum(len(m.value) for m in found)
         interval = ", 95 % CI" if any(np.isfinite(e.half_width) for row in heights.values() for e in row) else ""
-        _frame.note(ax, f"{n} messages, {seeds([m.subject for m in found])}{interval}")
+        arrow = ", ↑ at least" if any(np.any(b) for b in bounds.values()) else ""
+        _frame.note(ax, f"{n} messages{running_note(found)}, {seeds([m.subject for m in found])}{interval}{arrow}")
     return ax
 
 
@@ -121,6 +126,37 @@ def _of_bin(m: Messages, b: Bin, q: float, least: float) -> Estimate:
     inside = b.holds(m.size)
     values = (float(np.quantile(m.value[inside & (m.run == r)], q)) for r in np.unique(m.run[inside]))
     return estimate(values, least=least)
+
+
+def _is_bound(m: Messages, b: Bin, q: float) -> bool:
+    """Return true if the quantile of a bin is a lower bound in a seed: it depends on running messages."""
+    inside = b.holds(m.size)
+    runs = np.unique(m.run[inside & m.running])
+    return any(is_lower_bound(m.value[inside & (m.run == r)], m.running[inside & (m.run == r)], q) for r in runs)
+
+
+def _arrows(ax: Axes, at: Floats, row: list[Estimate], bound: Mask, s: Scale, label: str) -> None:
+    """Draw an arrow up from each lower bound."""
+    if not np.any(bound):
+        return
+    from matplotlib.path import Path
+
+    shaft = Path(
+        [(0, 0), (0, 1), (-0.3, 0.7), (0, 1), (0.3, 0.7)], [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
+    )
+    mean = np.array([e.mean for e in row]) / s.factor
+    # Only the upper half of a marker is used: the arrow is half as long as its size.
+    ax.plot(
+        at[bound],
+        mean[bound],
+        linestyle="none",
+        marker=shaft,
+        markersize=20,
+        markerfacecolor="none",
+        markeredgecolor=style.look(label).color,
+        markeredgewidth=0.9,
+        gid="lower bound",
+    )
 
 
 def _line(ax: Axes, at: Floats, row: list[Estimate], s: Scale, label: str, *, tail: bool, joined: bool) -> None:

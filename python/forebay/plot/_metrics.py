@@ -66,6 +66,37 @@ def possible(column: str, of: Callable[[str], Iterable[float]]) -> tuple[float, 
     return float(column.startswith("slowdown")), max(known, default=math.inf)
 
 
+#: Column with the largest exact quantile of a group of columns, by their prefix. Its values are 0.5, 0.99, 0.999 or 1.
+_EXACT = {f"fct_{sizes}": f"fct_{sizes}_exact_quantile" for sizes in ("small", "medium", "large")} | {
+    "slowdown": "messages_exact_quantile",
+    "qct": "queries_exact_quantile",
+    "query_message": "query_messages_exact_quantile",
+    "makespan": "makespan_exact_quantile",
+}
+#: Column with the fraction of running messages of a mean.
+_RUNNING = {f"fct_{sizes}_mean_s": f"fct_{sizes}_unfinished" for sizes in ("small", "medium", "large")} | {
+    "query_message_mean_s": "query_messages_unfinished"
+}
+_QUANTILES = {"p50": 0.5, "p99": 0.99, "p999": 0.999, "max": 1.0}
+# Fraction of running messages from which on a mean is a lower bound.
+_MATERIAL = 0.01
+
+
+def is_lower_bound(column: str, of: Callable[[str], Iterable[float]]) -> bool:
+    """Return true if messages that were running at the end make a metric a lower bound, as in the printed table.
+
+    `of` returns the values of another column of the same rows.
+    """
+    if column in _RUNNING:
+        return any(v > _MATERIAL for v in of(_RUNNING[column]))
+    prefix, _, statistic = column.removesuffix("_s").rpartition("_")
+    if column == "makespan_s":
+        prefix, statistic = "makespan", "max"
+    if prefix not in _EXACT or statistic not in _QUANTILES:
+        return False
+    return any(v < _QUANTILES[statistic] for v in of(_EXACT[prefix]))
+
+
 def title(column: str) -> str:
     """Return the title of a metric; an unknown column, as newer versions may have, is titled by its name."""
     return TITLES[column][0] if column in TITLES else column

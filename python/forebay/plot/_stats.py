@@ -67,6 +67,23 @@ def estimate(values: Iterable[float], *, least: float = 0.0, most: float = math.
     return Estimate(mean, half, len(v), low, high) if len(v) > 1 else Estimate(mean, half, 1, math.nan, math.nan)
 
 
+# Growth of a quantile up to which its three printed digits can stay the same.
+_PRINTED = 0.005
+# Quantiles of the summary: one is a lower bound if a lower one is.
+_QUANTILES = (0.5, 0.99, 0.999)
+
+
+def is_lower_bound(values: Floats, running: NDArray[np.bool_], q: float) -> bool:
+    """Return true if a quantile would be larger in the printed table if the running messages never ended.
+
+    `values` of running messages are those so far.
+    """
+    never = np.where(running, np.finfo(float).max, values)
+    tested = [p for p in _QUANTILES if p < q] + [q]
+    shown, later = (np.quantile(v, tested) for v in (values, never))
+    return bool(np.any(later - shown > _PRINTED * shown))
+
+
 def jain(values: Floats) -> float:
     """Return Jain's index: 1 when all are equal, 1/n when one has everything; NaN without data or when all are 0."""
     squares = float(np.sum(values**2))

@@ -45,12 +45,19 @@ def messages(rows: list[tuple[str, int, float, float]], **more: Any) -> Result:
         "transport": texts(*(r[0] for r in rows)),
         "class": texts(*["web"] * n),
         "size_bytes": np.array([r[2] for r in rows]),
+        "start_ns": np.zeros(n),
+        "ideal_fct_ns": np.full(n, 1e6),
         "fct_ns": slow * 1e6,
         "slowdown": slow,
         "query_id": np.full(n, np.nan),
     } | more
     runs = sorted({(r[0], r[1], 1.0) for r in rows})
     return Result({"flows": table}, runs=runs)
+
+
+def supxlabel(ax: Axes) -> str:
+    """Return the note at the foot of the figure."""
+    return str(ax.figure.get_supxlabel())
 
 
 def line(ax: Axes, label: str) -> tuple[Any, Any]:
@@ -103,12 +110,33 @@ def test_completion_times_are_in_readable_units() -> None:
         plot.fct_cdf(messages(rows), sizes="tiny")
 
 
-def test_only_finished_messages_count() -> None:
+def test_running_messages_lower_the_curve() -> None:
     rows = [("a", 0, 1000.0, 1.0), ("a", 0, 1000.0, np.nan), ("a", 0, np.nan, 5.0)]
     ax = plot.fct_cdf(messages(rows), metric="slowdown")
-    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0.0, 1.0]
+    assert ax.lines[0].get_label() == "a (1 of 2 finished)"
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [0.0, 0.5]
+    assert supxlabel(ax) == "2 messages (1 running at the end), 1 seed"
+    ax = plot.fct_cdf(messages(rows), metric="slowdown", tail=True)
+    assert np.asarray(ax.lines[0].get_ydata()).tolist() == [1.0, 0.5]
+    # A transport that completed none is named.
+    ax = plot.fct_cdf(messages([*rows, ("b", 0, 1000.0, np.nan)]), metric="slowdown")
+    assert [x.get_label() for x in ax.lines] == ["a (1 of 2 finished)", "b (0 of 1 finished)"]
     with pytest.raises(ValueError, match="no finite message completed"):
         plot.fct_cdf(messages([("a", 0, np.nan, np.nan)]))
+
+
+def test_running_messages_count_with_time_so_far() -> None:
+    nan = float("nan")
+    # Runs end after 1 s. The ideal time is 1 ms, that of the last message 2 s.
+    rows = [("a", 0, 1000.0, s) for s in (1.0, 2.0, nan, nan)]
+    r = messages(rows, start_ns=np.array([0, 0, 9.6e8, 0]), ideal_fct_ns=np.array([1e6, 1e6, 1e6, 2e9]))
+    ax = plot.fct_slowdown(r, quantiles=(0.5, 1.0))
+    drawn = [(x.get_gid(), np.asarray(x.get_ydata()).tolist()) for x in ax.lines]
+    # The median does not depend on the running message, and the message that could not complete is a long flow.
+    assert drawn == [(None, [2.0]), (None, [pytest.approx(40.0)]), ("lower bound", [pytest.approx(40.0)])]
+    assert supxlabel(ax) == "3 messages (1 running at the end), 1 seed, ↑ at least"
+    ax = plot.fct_slowdown(messages(rows[:2]))
+    assert supxlabel(ax) == "2 messages, 1 seed"
 
 
 def series(warmup: str = "0s", **more: Any) -> Result:
@@ -303,6 +331,34 @@ def test_compare_draws_seed_means() -> None:
         plot.compare(r, "speed")
     with pytest.raises(ValueError, match="no value"):
         plot.compare(r, "rtos")
+
+
+def test_compare_marks_lower_bounds() -> None:
+    nan = float("nan")
+    table = {
+        "variant": texts("a", "a", "b", "b"),
+        "run": np.array([0, 1, 0, 1]),
+        "transport": texts("a", "a", "b", "b"),
+        "slowdown_p50": np.array([2.0, 2.0, 2.0, 2.0]),
+        "slowdown_p99": np.array([9.0, 9.0, 5.0, 5.0]),
+        "messages_exact_quantile": np.array([1.0, 0.5, 0.99, 1.0]),
+        "fct_small_mean_s": np.full(4, 1e-3),
+        "fct_small_unfinished": np.array([0.0, 0.01, 0.011, nan]),
+        "qct_max_s": np.full(4, 1.0),
+        "queries_exact_quantile": np.array([1.0, 1.0, 0.999, nan]),
+    }
+    r = Result({"summary": table}, runs=[("a", 0, 1.0), ("a", 1, 1.0), ("b", 0, 1.0), ("b", 1, 1.0)])
+
+    def marked(metric: str) -> list[bool]:
+        ax = plot.compare(r, metric)
+        found = [t.get_text().startswith("≥ ") for t in ax.texts]
+        assert supxlabel(ax).endswith("≥ at least: some were running at the end") == any(found)
+        return found
+
+    assert marked("slowdown_p99") == [True, False]
+    assert marked("slowdown_p50") == [False, False]
+    assert marked("fct_small_mean_s") == [False, True]
+    assert marked("qct_max_s") == [False, True]
 
 
 def grid(**axes: Any) -> Sweep:

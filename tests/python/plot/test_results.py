@@ -19,7 +19,7 @@ from forebay.plot._data import groups, variants
 from forebay.plot._fairness import index, long_flows, ratio
 from forebay.plot._messages import messages, sized
 from forebay.plot._queue_cdf import occupancy
-from forebay.plot._stats import ecdf, estimate
+from forebay.plot._stats import ecdf, estimate, is_lower_bound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,20 +51,6 @@ def pair() -> fb.Result:
     return fb.Scenario.load(SCENARIOS / "two-flows.toml").with_(duration="1s").run()
 
 
-LIMITS = {"small": (1, 100_000), "medium": (100_001, 9_999_999), "large": (10_000_000, 2**63)}
-
-
-def running(r: fb.Result, cc: str, run: int) -> list[tuple[float, float, int]]:
-    """Unfinished messages, which the summary counts: seconds so far and on an unloaded path, and size."""
-    end = next(x["end_ns"] for x in r.manifest["runs"] if x["variant"] == cc and x["run"] == run)
-    rows = r.flows.to_arrow().to_pylist()
-    return [
-        ((end - f["start_ns"]) * 1e-9, f["ideal_fct_ns"] * 1e-9, f["size_bytes"])
-        for f in rows
-        if (f["variant"], f["run"]) == (cc, run) and f["fct_ns"] is None and f["query_id"] is None and f["size_bytes"] > 0
-    ]
-
-
 def by_run(r: fb.Result, column: str, label: str) -> list[float]:
     subject = next(s for s in groups(r) if s.label == label)
     return [float(v) for v in r.summary[column][subject.rows(r.summary)]]
@@ -74,8 +60,7 @@ def by_run(r: fb.Result, column: str, label: str) -> list[float]:
 def test_slowdown_quantiles_match_summary(quickstart: fb.Result, cc: str) -> None:
     (m,) = (m for m in messages(quickstart, "slowdown", "flows") if m.subject.label == cc)
     for q, column in ((0.5, "slowdown_p50"), (0.99, "slowdown_p99")):
-        late = [running(quickstart, cc, run) for run in range(3)]
-        own = [float(np.quantile([*m.value[m.run == run], *(t / ideal for t, ideal, _ in late[run])], q)) for run in range(3)]
+        own = [float(np.quantile(m.value[m.run == run], q)) for run in range(3)]
         np.testing.assert_allclose(own, by_run(quickstart, column, cc), rtol=1e-4)
 
 
@@ -83,15 +68,31 @@ def test_slowdown_quantiles_match_summary(quickstart: fb.Result, cc: str) -> Non
 def test_fct_by_size_matches_summary(quickstart: fb.Result, sizes: str) -> None:
     for m in sized(messages(quickstart, "fct", "flows"), sizes):
         for run in np.unique(m.run):
-            late = [
-                t for t, _, size in running(quickstart, m.subject.label, int(run)) if LIMITS[sizes][0] <= size <= LIMITS[sizes][1]
-            ]
-            times = np.array([*m.value[m.run == run], *late])
+            times = m.value[m.run == run]
             expected = by_run(quickstart, f"fct_{sizes}_mean_s", m.subject.label)[int(run)]
             # The tables hold whole nanoseconds, the summary is made from picoseconds.
             assert times.mean() == pytest.approx(expected, abs=1e-9)
             expected = by_run(quickstart, f"fct_{sizes}_p99_s", m.subject.label)[int(run)]
             assert np.quantile(times, 0.99) == pytest.approx(expected, abs=1e-9)
+
+
+def test_lower_bounds_match_summary(quickstart: fb.Result) -> None:
+    found = messages(quickstart, "slowdown", "flows")
+    assert sum(int(m.running.sum()) for m in found) > 0
+    for m in found:
+        exact = by_run(quickstart, "messages_exact_quantile", m.subject.label)
+        for run in range(3):
+            own = m.run == run
+            for q in (0.5, 0.99, 0.999):
+                assert is_lower_bound(m.value[own], m.running[own], q) == (exact[run] < q), (m.subject.label, run, q)
+            share = by_run(quickstart, "messages_unfinished", m.subject.label)[run]
+            assert float(m.running[own].mean()) == pytest.approx(share)
+
+
+def test_compare_marks_the_cells_of_the_table(quickstart: fb.Result) -> None:
+    ax = plot.compare(quickstart, "slowdown_p99")
+    exact = [min(by_run(quickstart, "messages_exact_quantile", s.label)) for s in groups(quickstart)]
+    assert [t.get_text().startswith("≥ ") for t in ax.texts] == [e < 0.99 for e in exact]
 
 
 def test_intervals_match_printed_table(quickstart: fb.Result) -> None:
