@@ -282,9 +282,9 @@ class Results:
     """
     Results of one scenario.
     """
-    def dump(self, /) -> tuple[str, list[tuple[str, bytes]]]:
+    def dump(self, /) -> tuple[str, list[tuple[str, bytes]], list[tuple[str, bytes]]]:
         """
-        The manifest as JSON and all tables as bytes, for another process.
+        The manifest as JSON, all tables as bytes, and the files with captured packets, for another process.
         """
     def manifest_json(self, /) -> str:
         """
@@ -296,7 +296,7 @@ class Results:
         Directory that the results were read from.
         """
     @staticmethod
-    def restore(manifest: str, tables: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]]) -> Results:
+    def restore(manifest: str, tables: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]], captures: SupportsGetItem[int, tuple[str, SupportsGetItem[int, SupportsIndex]]]) -> Results:
         """
         Restores results from the bytes of [`Results::dump`].
         """

@@ -89,6 +89,8 @@ class Result(Tables[Table]):
     ) -> Path:
         """Write a run directory, as ``forebay run --out`` does, and return its path.
 
+        It has the packets that ``capture`` of ``[observe]`` names. They are in memory until then.
+
         Parameters
         ----------
         path : path
@@ -165,8 +167,8 @@ class Result(Tables[Table]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the results themselves, so that they can be read without their directory."""
-        manifest, tables = self._native.dump()
-        return _restored, (manifest, [(name, bytes(data)) for name, data in tables])
+        manifest, tables, captures = self._native.dump()
+        return _restored, (manifest, _bytes(tables), _bytes(captures))
 
     def __repr__(self) -> str:
         runs = len(self.manifest["runs"])
@@ -176,8 +178,12 @@ class Result(Tables[Table]):
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.summary._repr_html_()}"
 
 
-def _restored(manifest: str, tables: list[tuple[str, bytes]]) -> Result:
-    return Result(_native.Results.restore(manifest, tables))
+def _bytes(files: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [(name, bytes(data)) for name, data in files]
+
+
+def _restored(manifest: str, tables: list[tuple[str, bytes]], captures: list[tuple[str, bytes]]) -> Result:
+    return Result(_native.Results.restore(manifest, tables, captures))
 
 
 def beside(folder: Path, write: Callable[[Path], Path]) -> None:

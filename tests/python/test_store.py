@@ -51,6 +51,27 @@ def test_files_are_those_of_the_command(tmp_path: Path, format: Literal["parquet
     assert manifests[0]["fingerprint"] == manifests[1]["fingerprint"]
 
 
+@pytest.mark.parametrize("format", ["pcapng", "csv"])
+def test_captures_are_those_of_the_command(tmp_path: Path, format: str, cli: Cli) -> None:
+    observe = {"capture": ["bottleneck"], "capture-format": format}
+    s = fb.Scenario.from_dict({**SMALL, "observe": observe})
+    file = tmp_path / "captured.toml"
+    file.write_text(s.to_toml())
+    said = cli("run", file, "--out", tmp_path / "theirs")
+    assert said.returncode == 0, said.stderr
+    r = s.run()
+    r.save(tmp_path / "ours")
+    # Results that were read or sent to another process have them too.
+    fb.open(tmp_path / "ours").save(tmp_path / "read")
+    pickle.loads(pickle.dumps(r)).save(tmp_path / "sent")
+    pickle.loads(pickle.dumps(fb.open(tmp_path / "ours"))).save(tmp_path / "read-and-sent")
+    theirs = {p.name: p.read_bytes() for p in (tmp_path / "theirs").glob("capture-*")}
+    assert set(theirs) == {f"capture-{cc}-{run}.{format}" for cc in ("newreno", "dctcp") for run in (0, 1)}
+    for name in ("ours", "read", "sent", "read-and-sent"):
+        assert {p.name: p.read_bytes() for p in (tmp_path / name).glob("capture-*")} == theirs, name
+        assert fb.open(tmp_path / name).manifest["captures"] == fb.open(tmp_path / "theirs").manifest["captures"]
+
+
 def test_a_taken_directory_is_refused(tmp_path: Path, result: fb.Result, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.toml").write_text(fb.Scenario.from_dict(SMALL).to_toml())

@@ -68,7 +68,7 @@ fn dir_of(results: &Results, scratch: &mut Scratch) -> PyResult<RunDir> {
         return Ok(dir.clone());
     }
     let target = Target::Numbered { parent: scratch.path()?.to_owned(), name: file_name(&results.manifest().name) };
-    let path = results.write(target, Format::Parquet)?;
+    let path = results.write_tables(target, Format::Parquet)?;
     RunDir::open(&path).map_err(|e| errors::store(&e))
 }
 

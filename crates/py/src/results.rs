@@ -5,9 +5,11 @@ use crate::detach::detached;
 use crate::errors;
 use crate::table::ArrowTable;
 use arrow_array::RecordBatch;
-use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, Target, pack, schema_of, unpack};
+use forebay_store::{Format, Manifest, RunDir, RunTable, RunWriter, StoreError, Target, pack, schema_of, unpack};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,12 +19,17 @@ const BATCH: usize = 1 << 16;
 /// Tables as bytes, by name.
 type PackedTables = Vec<(&'static str, Vec<u8>)>;
 
+/// Names and contents of files with captured packets.
+pub(crate) type Captures = Vec<(String, Vec<u8>)>;
+
 /// Results of one scenario.
 #[pyclass(frozen)]
 pub(crate) struct Results {
     manifest: Manifest,
     /// In the order of [`RunTable::ALL`].
     tables: Vec<Mutex<Rows>>,
+    /// Files with the captured packets of runs; empty for results from a directory.
+    captures: Captures,
     /// Directory that they were read from.
     dir: Option<RunDir>,
 }
@@ -39,8 +46,13 @@ enum Rows {
 
 impl Results {
     /// Results of finished runs: one batch per run for each table.
-    pub(crate) fn new(manifest: Manifest, tables: Vec<Vec<RecordBatch>>) -> Results {
-        Results { manifest, tables: tables.into_iter().map(|parts| Mutex::new(Rows::Parts(parts))).collect(), dir: None }
+    pub(crate) fn new(manifest: Manifest, tables: Vec<Vec<RecordBatch>>, captures: Captures) -> Results {
+        Results {
+            manifest,
+            tables: tables.into_iter().map(|parts| Mutex::new(Rows::Parts(parts))).collect(),
+            captures,
+            dir: None,
+        }
     }
 
     /// A table in one piece.
@@ -77,8 +89,36 @@ impl Results {
         self.dir.as_ref()
     }
 
-    /// Writes a run directory and returns its path.
-    pub(crate) fn write(&self, target: Target, format: Format) -> PyResult<PathBuf> {
+    /// Files with captured packets in the directory that the results were read from, checked.
+    fn capture_files(&self) -> PyResult<Vec<(String, PathBuf)>> {
+        self.dir.as_ref().map_or_else(|| Ok(Vec::new()), |d| d.captures().map_err(|e| errors::store(&e)))
+    }
+
+    /// Writes a run directory without captured packets, for a report, and returns its path.
+    pub(crate) fn write_tables(&self, target: Target, format: Format) -> PyResult<PathBuf> {
+        self.write(target, format, |_| Ok(()))
+    }
+
+    /// Writes a run directory with its captured packets and returns its path.
+    fn write_all(&self, target: Target, format: Format) -> PyResult<PathBuf> {
+        let files = self.capture_files()?;
+        self.write(target, format, |writer| {
+            for (name, bytes) in &self.captures {
+                writer.add_capture(name, |out| out.write_all(bytes))?;
+            }
+            for (name, path) in &files {
+                writer.add_capture(name, |out| io::copy(&mut File::open(path)?, out).map(|_| ()))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn write(
+        &self,
+        target: Target,
+        format: Format,
+        add_captures: impl FnOnce(&mut RunWriter) -> Result<(), StoreError>,
+    ) -> PyResult<PathBuf> {
         let tables = RunTable::ALL.iter().map(|t| self.parts(*t)).collect::<PyResult<Vec<_>>>()?;
         let write = || {
             let mut writer = RunWriter::create(target, format)?;
@@ -89,6 +129,7 @@ impl Results {
                     }
                 }
             }
+            add_captures(&mut writer)?;
             writer.finish(self.manifest.clone())
         };
         write().map_err(|e| errors::store(&e))
@@ -108,18 +149,23 @@ impl Results {
         self.dir.as_ref().map(|d| d.path().to_owned())
     }
 
-    /// The manifest as JSON and all tables as bytes, for another process.
-    fn dump(&self, py: Python<'_>) -> PyResult<(String, PackedTables)> {
-        let tables = detached(py, || {
+    /// The manifest as JSON, all tables as bytes, and the files with captured packets, for another process.
+    fn dump(&self, py: Python<'_>) -> PyResult<(String, PackedTables, Captures)> {
+        let (tables, captures) = detached(py, || {
             let one = |t: RunTable| Ok((t.name(), pack(&self.whole(t)?).map_err(|e| errors::store(&e))?));
-            RunTable::ALL.into_iter().map(one).collect::<PyResult<Vec<_>>>()
+            let tables = RunTable::ALL.into_iter().map(one).collect::<PyResult<Vec<_>>>()?;
+            let mut captures = self.captures.clone();
+            for (name, path) in self.capture_files()? {
+                captures.push((name, fs::read(path)?));
+            }
+            PyResult::Ok((tables, captures))
         })??;
-        Ok((self.manifest_json()?, tables))
+        Ok((self.manifest_json()?, tables, captures))
     }
 
     /// Restores results from the bytes of [`Results::dump`].
     #[staticmethod]
-    fn restore(py: Python<'_>, manifest: &str, tables: Vec<(String, Vec<u8>)>) -> PyResult<Results> {
+    fn restore(py: Python<'_>, manifest: &str, tables: Vec<(String, Vec<u8>)>, captures: Captures) -> PyResult<Results> {
         let manifest: Manifest = serde_json::from_str(manifest).map_err(errors::internal)?;
         let parts = detached(py, || {
             let of = |t: RunTable| {
@@ -128,7 +174,7 @@ impl Results {
             };
             RunTable::ALL.into_iter().map(of).collect::<PyResult<Vec<_>>>()
         })??;
-        Ok(Results::new(manifest, parts))
+        Ok(Results::new(manifest, parts, captures))
     }
 
     /// A table by its name.
@@ -144,7 +190,7 @@ impl Results {
             "csv" => Format::Csv,
             other => return Err(PyValueError::new_err(format!("`{other}` is not a format: legal are `parquet` and `csv`"))),
         };
-        detached(py, || self.write(Target::Exact { path, force }, format))?
+        detached(py, || self.write_all(Target::Exact { path, force }, format))?
     }
 }
 
@@ -153,7 +199,7 @@ impl Results {
 pub(crate) fn open_run(path: PathBuf) -> PyResult<Results> {
     let dir = RunDir::open(&path).map_err(|e| errors::store(&e))?;
     let tables = RunTable::ALL.iter().map(|_| Mutex::new(Rows::Unread)).collect();
-    Ok(Results { manifest: dir.manifest().clone(), tables, dir: Some(dir) })
+    Ok(Results { manifest: dir.manifest().clone(), tables, captures: Vec::new(), dir: Some(dir) })
 }
 
 /// Names of all tables.

@@ -4,15 +4,16 @@ use crate::control::{Controls, Raised};
 use crate::detach::detached;
 use crate::errors;
 use crate::listener::Listener;
-use crate::results::Results;
+use crate::results::{Captures, Results};
 use crate::scenario::Scenario;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use forebay_experiment::report::RunError;
-use forebay_runner::{Job, Jobs, Outcome, Prepared, Record, Watcher, jobs};
+use forebay_runner::{Job, Jobs, Outcome, Prepared, Record, Watcher, capture_name, jobs, write_capture};
 use forebay_scenario::Resolved;
 use forebay_store::{RunTable, each_batch};
 use pyo3::prelude::*;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -61,6 +62,7 @@ pub(crate) fn run_all(
         Failed::Run(RunError::Invalid(mistake)) => errors::engine(&mistake.to_string()),
         Failed::Run(RunError::Interrupted) => errors::internal("runs ended early without an interrupt"),
         Failed::Arrow(e) => errors::internal(e),
+        Failed::Capture(e) => e.into(),
     })?;
     let (_, hops) = done_fraction(&jobs);
     watch.listener.notify(py, watch.done, jobs.len(), Some(1.0), watch.clock.elapsed().as_secs_f64(), hops)?;
@@ -109,6 +111,8 @@ struct Collected {
     record: Record,
     /// In the order of [`RunTable::ALL`].
     tables: Vec<Vec<RecordBatch>>,
+    /// Files with captured packets.
+    captures: Captures,
     /// Start of its first run, relative to the start of all.
     from: Option<Duration>,
     wall: Duration,
@@ -118,12 +122,19 @@ struct Collected {
 impl Collected {
     fn new(scenario: &Scenario, resolved: &Resolved) -> Collected {
         let record = Record::new(scenario.file(), scenario.inner.text(), scenario.overrides(), resolved);
-        Collected { record, tables: vec![Vec::new(); RunTable::ALL.len()], from: None, wall: Duration::ZERO, threads: 1 }
+        Collected {
+            record,
+            tables: vec![Vec::new(); RunTable::ALL.len()],
+            captures: Vec::new(),
+            from: None,
+            wall: Duration::ZERO,
+            threads: 1,
+        }
     }
 
     fn finish(self) -> Results {
         let manifest = self.record.manifest(self.threads, self.wall);
-        Results::new(manifest, self.tables)
+        Results::new(manifest, self.tables, self.captures)
     }
 }
 
@@ -151,6 +162,8 @@ fn done_fraction(jobs: &[Job]) -> (Option<f64>, u64) {
 enum Failed {
     Run(RunError),
     Arrow(ArrowError),
+    /// Captured packets could not be read from their temporary file.
+    Capture(io::Error),
 }
 
 impl From<RunError> for Failed {
@@ -172,13 +185,21 @@ impl Watcher for Watch<'_> {
 
     fn finished(&mut self, jobs: &[Job], outcome: Outcome) -> Result<(), Failed> {
         let job = &jobs[outcome.job];
-        let scenario = &mut self.scenarios[self.many.variants[job.variant()].0];
+        let (number, variant) = self.many.variants[job.variant()];
+        let scenario = &mut self.scenarios[number];
         let from = *scenario.from.get_or_insert(job.state().started.unwrap_or_default());
         scenario.wall = self.clock.elapsed().saturating_sub(from);
         scenario.threads = self.threads;
         let rows = (&outcome.info, &outcome.report, &outcome.summary);
         for (table, batches) in RunTable::ALL.into_iter().zip(&mut scenario.tables) {
             each_batch(table, rows, &mut |batch| batch.map(|b| batches.push(b)).map_err(Failed::Arrow))?;
+        }
+        let config = &self.many.resolved[number].variants[variant].config;
+        if !config.observe.capture.is_off() {
+            let name = capture_name(outcome.info.variant(), job.run(), config.observe.capture.format);
+            let mut bytes = Vec::new();
+            write_capture(&mut bytes, &outcome.info, config, &outcome.report).map_err(Failed::Capture)?;
+            scenario.captures.push((name, bytes));
         }
         scenario.record.add(job, &outcome);
         self.done += 1;

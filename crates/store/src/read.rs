@@ -4,7 +4,7 @@ use crate::batch::schema_of;
 use crate::error::StoreError;
 use crate::file::what;
 use crate::listed_file::{check_sum, plain_file};
-use crate::manifest::{Manifest, TableRecord};
+use crate::manifest::{CaptureRecord, Manifest, TableRecord};
 use crate::run_table::RunTable;
 use crate::seal::check_seal;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringDictionaryBuilder, UInt64Builder};
@@ -90,7 +90,20 @@ impl RunDir {
         for (record, checked) in self.manifest.tables.iter().zip(self.checked.iter()) {
             self.file(record, checked)?;
         }
-        self.manifest.captures.iter().try_for_each(|c| check_sum(&plain_file(&self.path, &c.file)?, &c.sha256))
+        self.captures().map(|_| ())
+    }
+
+    /// Names and paths of the files with captured packets, after a check of their sums.
+    ///
+    /// # Errors
+    /// The first file that is missing or damaged.
+    pub fn captures(&self) -> Result<Vec<(String, PathBuf)>, StoreError> {
+        let checked = |c: &CaptureRecord| {
+            let path = plain_file(&self.path, &c.file)?;
+            check_sum(&path, &c.sha256)?;
+            Ok((c.file.clone(), path))
+        };
+        self.manifest.captures.iter().map(checked).collect()
     }
 
     /// Path of a table with the version of this program and the sum in the manifest.
