@@ -151,7 +151,7 @@ fn own() -> Vec<Column<FlowRow>> {
             "delay_port",
             "",
             Name(|r, i| r.waited.and_then(|w| w.port()).map(|p| i.port(p))),
-            "port of a `switch-queue` or `share`: the one on its path with the longest mean delay after the warm-up; else null",
+            "port of a `host-queue`, `switch-queue` or `share`: the one on its path with the longest mean delay after the warm-up; else null",
         ),
         col("query_id", "1", Int(|r, _| r.query_id.map(|q| q.get() as i64)), "its row in `queries`; null if none"),
         col(
