@@ -18,7 +18,7 @@ pub struct KnownFigure {
     pub of: String,
     /// The figure in a sentence.
     pub phrase: String,
-    /// True if values are ratios; otherwise they are seconds, bits per second, or packets.
+    /// True if values have no dimension (ratios, slowdowns, fractions); otherwise they are seconds, bits per second, or packets.
     pub ratio: bool,
     /// True if values are bits per second.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
