@@ -392,6 +392,8 @@ class RefereeReport:
     """Numbers of criteria by verdict, a sentence for each backend."""
     rows: list[Criterion]
     """All criteria."""
+    document: dict[str, Any]
+    """The complete document of ``forebay referee --format json``."""
 
     @property
     def violated(self) -> list[Criterion]:
@@ -433,9 +435,9 @@ def referee(
     """
     # The code 1 stands for violated criteria.
     said = _said("referee", cc, *_options(world=world, threads=threads, out=out, force=force), "--format=json", accepts=(0, 1))
-    document = json.loads(said)
+    document: dict[str, Any] = json.loads(said)
     rows = [Criterion(**{**row, "results": [Finding(**f) for f in row["results"]]}) for row in document["rows"]]
-    return RefereeReport(document["cc"], document["worlds"], document["summary"], rows)
+    return RefereeReport(document["cc"], document["worlds"], document["summary"], rows, document)
 
 
 def trace(

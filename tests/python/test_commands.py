@@ -70,6 +70,8 @@ def test_the_referee_convicts(cli: Cli) -> None:
     assert (report.cc, report.worlds) == ("halving", ["sim"])
     assert report.violated
     assert str(report).startswith("halving in sim: ")
+    assert report.document["summary"] == report.summary
+    assert [r["row"] for r in report.document["rows"]] == [r.row for r in report.rows]
     assert {f.verdict for r in report.rows for f in r.results} <= {"holds", "violated", "unknown", "refused", "report", "n/a"}
 
 
