@@ -200,7 +200,8 @@ class Scenario:
             that of the first sentence. Of several variants these are the ratios of the figures to those of the first one.
             The figures are in ``manifest["known"]``.
         budget : str, optional
-            Wall time after which the runs end in any case, such as ``"60s"``.
+            Wall time after which the runs end in any case, such as ``"60s"``. It needs `within`, or a table ``[stop]`` in the
+            scenario.
         cc : dict, optional
             Congestion controls written in Python, by the name that ``transport.cc`` has: classes derived from
             :class:`CongestionControl`, or callables that make an object for a connection. Such runs use one thread, and need the
@@ -215,6 +216,8 @@ class Scenario:
         """
         changes = {"world": world, "stop.within": within, "stop.budget": budget}
         chosen = {key: value for key, value in changes.items() if value is not None}
+        if budget is not None and within is None and "stop" not in self.to_dict():
+            raise _budget_alone()
         scenario = self.with_(chosen) if chosen else self
         if not cc:
             return run_all([scenario._native], threads, progress)[0]
@@ -368,6 +371,12 @@ class Scenario:
         if self._native.seed is not None:
             parts.append(f"seed={self._native.seed}")
         return f"<Scenario {', '.join(parts)}>"
+
+
+def _budget_alone() -> ScenarioError:
+    message = "`budget` limits runs that end when a figure is known, and no accuracy is given"
+    remedy = 'pass within="5%" for the figure of the first sentence, or write a table [stop] with the figures'
+    return ScenarioError(f"error: {message}\n  = {remedy}\n", [(message, None, None, None, remedy)])
 
 
 def _unpickle(text: str, name: str, base: str, sets: list[str], seed: int | None) -> Scenario:

@@ -299,6 +299,13 @@ def test_quickstart_column_equals_pandas(tmp_path: Path) -> None:
     assert os.environ.get("FOREBAY") is None
 
 
+def test_budget_needs_accuracy(small: dict[str, Any]) -> None:
+    s = fb.Scenario.from_dict(small)
+    with pytest.raises(fb.ScenarioError, match=r"`budget` .*\n.*within=\"5%\"") as caught:
+        s.run(budget="60s")
+    assert caught.value.errors[0].help is not None
+
+
 def test_run_stops_when_known() -> None:
     base = fb.Scenario.from_toml(
         """
