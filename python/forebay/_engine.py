@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -101,9 +102,11 @@ class Engine:
         bytes : int
             Its size.
         """
-        a, b = self._number(src), self._number(dst)
-        message, start = self._native.send(a, b, bytes)
-        self._messages[message] = (a, b, bytes, start)
+        a, b, size = self._number(src), self._number(dst), operator.index(bytes)
+        if not 0 <= size < 2**64:
+            raise ValueError(f"bytes is {size}; legal: 1 to 2^64 - 1")
+        message, start = self._native.send(a, b, size)
+        self._messages[message] = (a, b, size, start)
         return message
 
     def schedule(self, delay_ns: float, function: Callable[[], object]) -> None:

@@ -105,7 +105,7 @@ class StoreError(ForebayError, OSError):
     message : str
         Failed operation, with its path.
     help : str
-        Remedy; options are spelled as on the command line, so ``--force`` is ``force=True``.
+        Remedy.
     """
 
     message: str

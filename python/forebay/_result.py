@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import operator
 import os
 import warnings
 from functools import cached_property
@@ -107,7 +108,10 @@ class Result(Tables[Table]):
         StoreError
             If the path is taken, or the system refuses.
         """
-        saved = self._native.save(Path(path), format, force)
+        try:
+            saved = self._native.save(Path(path), format, force)
+        except StoreError as e:
+            raise _as_arguments(e) from None
         if report:
             beside(saved, open(saved).report)
         return saved
@@ -130,7 +134,8 @@ class Result(Tables[Table]):
         flow : int, optional
             This message, by its ``flow_id``.
         query : int, optional
-            The slowest message of this query, by its ``query_id``. Without either: the messages that lost most time.
+            The slowest message of this query, by its ``query_id``, instead of a `flow`. Without either: the messages that lost
+            most time.
         variant : str, optional
             Of this variant. Default: the first.
         run : int
@@ -139,11 +144,14 @@ class Result(Tables[Table]):
         Raises
         ------
         ValueError
-            If there is no such message, or the run takes another course now.
+            If there is no such message, both a flow and a query are given, or the run takes another course now.
         StoreError
             If results cannot be read.
         """
-        return _native.explain(self._native, flow, query, variant, run)
+        if flow is not None and query is not None:
+            raise ValueError(f"flow is {flow} and query is {query}; legal: one of them")
+        flow, query = (None if n is None else _number(name, n, 64) for name, n in (("flow", flow), ("query", query)))
+        return _native.explain(self._native, flow, query, variant, _number("run", run, 32))
 
     def report(self, path: str | os.PathLike[str] = "report.html") -> Path:
         """Write the report: one self-contained HTML file. It replaces an existing file.
@@ -184,6 +192,20 @@ def _bytes(files: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
 
 def _restored(manifest: str, tables: list[tuple[str, bytes]], captures: list[tuple[str, bytes]]) -> Result:
     return Result(_native.Results.restore(manifest, tables, captures))
+
+
+def _number(name: str, n: int, bits: int) -> int:
+    """Return a number of a row or run, if it is one."""
+    n = operator.index(n)
+    if not 0 <= n < 2**bits:
+        raise ValueError(f"{name} is {n}; legal: 0 to 2^{bits} - 1")
+    return n
+
+
+def _as_arguments(e: StoreError) -> StoreError:
+    """Return the error of :meth:`Result.save` with the names of its arguments instead of options of the command line."""
+    remedy = e.help.replace("add --force", "pass force=True").replace("--force", "force=True").replace(" with --out", "")
+    return StoreError(f"error: {e.message}\n  = {remedy}\n", e.message, remedy)
 
 
 def beside(folder: Path, write: Callable[[Path], Path]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._run import run_all
+from ._scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._progress import Progress
     from ._result import Result
-    from ._scenario import Scenario
 
 
 def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progress: Progress = None) -> list[Result]:
@@ -37,6 +37,8 @@ def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progr
     ------
     ScenarioError
         If a scenario is wrong; its ``index`` says which.
+    TypeError
+        If one is no :class:`Scenario`.
 
     Examples
     --------
@@ -46,4 +48,8 @@ def run_many(scenarios: Iterable[Scenario], *, threads: int | None = None, progr
     >>> [int(r.manifest["runs"][0]["end_ns"]) for r in results]
     [1000000000, 2000000000]
     """
+    scenarios = list(scenarios)
+    for index, s in enumerate(scenarios):
+        if not isinstance(s, Scenario):
+            raise TypeError(f"scenario {index} is a {type(s).__name__}; legal: Scenario, such as Scenario.load(path)")
     return run_all([s._native for s in scenarios], threads, progress)

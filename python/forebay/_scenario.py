@@ -105,6 +105,8 @@ class Scenario:
         >>> len(s.run().flows)
         2
         """
+        if not isinstance(document, Mapping):
+            raise TypeError(f"document is a {type(document).__name__}; legal: a dict with the keys of a scenario file")
         return cls.from_toml(_toml.document(document), base=base, name=name)
 
     def with_(

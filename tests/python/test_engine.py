@@ -79,6 +79,8 @@ def test_errors(engine: fb.Engine) -> None:
         engine.send(1, 1, 1)
     with pytest.raises(ValueError, match="0 bytes"):
         engine.send(0, 1, 0)
+    with pytest.raises(ValueError, match=r"bytes is -1; legal: 1 to 2\^64 - 1"):
+        engine.send(0, 1, -1)
     with pytest.raises(ValueError, match="legal: 0 or more"):
         engine.schedule(-1, print)
     with pytest.raises(fb.ScenarioError, match="spines"):

@@ -176,6 +176,15 @@ def test_values_compare_hash_and_travel(small: dict[str, Any]) -> None:
     assert repr(s) == "<Scenario 'scenario', topology.senders=5, seed=3>"
 
 
+def test_other_types_are_refused(small: dict[str, Any]) -> None:
+    wrong: Any = []
+    with pytest.raises(TypeError, match="document is a list; legal: a dict"):
+        fb.Scenario.from_dict(wrong)
+    wrong = [fb.Scenario.from_dict(small), "scenarios/incast.toml"]
+    with pytest.raises(TypeError, match="scenario 1 is a str; legal: Scenario"):
+        fb.run_many(wrong)
+
+
 def test_no_variant_of_that_name(small: dict[str, Any]) -> None:
     with pytest.raises(KeyError, match="dctcp"):
         fb.Scenario.from_dict(small).to_toml("bbr")

@@ -47,3 +47,9 @@ def test_a_message_is_explained(result: fb.Result) -> None:
     assert "flow " in result.explain(query=0)
     with pytest.raises(ValueError, match="no flow 99999"):
         result.explain(flow=99999)
+    with pytest.raises(ValueError, match=r"flow is -1; legal: 0 to 2\^64 - 1"):
+        result.explain(flow=-1)
+    with pytest.raises(ValueError, match="flow is 0 and query is 12345; legal: one of them"):
+        result.explain(flow=0, query=12345)
+    with pytest.raises(ValueError, match=r"run is -1; legal: 0 to 2\^32 - 1"):
+        result.explain(run=-1)

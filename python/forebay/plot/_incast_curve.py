@@ -70,6 +70,8 @@ def incast_curve(
     ------
     ValueError
         No axis of the sweep has numbers for values, or the metric has no value; or a model is asked for and none applies.
+    TypeError
+        There is neither a sweep nor results by number.
 
     Examples
     --------
@@ -83,6 +85,8 @@ def incast_curve(
     """
     if model and metric != "goodput_bps":
         raise ValueError(f"the model is of `goodput_bps`, not of `{metric}`")
+    if not isinstance(sweep, Mapping) and not hasattr(sweep, "axes"):
+        raise TypeError(f"sweep is a {type(sweep).__name__}; legal: a Sweep, or results by the number that they differ in")
     if isinstance(sweep, Mapping):
         name, unit, lines = x or "", "1", _of_results(sweep, metric)
         results = sweep

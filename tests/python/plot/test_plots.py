@@ -427,6 +427,12 @@ def test_right_axis_has_unit() -> None:
         plot.incast_curve(Sweep(table, ["transport.rto-min"]))
 
 
+def test_a_curve_needs_a_sweep() -> None:
+    one: Any = summary([("a", 0, 9e8)])
+    with pytest.raises(TypeError, match="sweep is a Result; legal: a Sweep, or results by the number"):
+        plot.incast_curve(one)
+
+
 def test_a_curve_needs_numbers() -> None:
     table = dict(grid().table.items())
     with pytest.raises(ValueError, match="no axis of the sweep has numbers"):
