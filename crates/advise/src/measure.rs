@@ -295,8 +295,10 @@ mod tests {
         of.add(None, 3_100, Some(100), false);
         assert_eq!(of.stalled(), 1);
         let mut none = Slowness::default();
-        none.add(None, 5, None, false);
-        assert_eq!(none.stalled(), 1, "nothing completed");
+        none.add(None, 900, Some(100), false);
+        assert_eq!(none.clone().stalled(), 0, "nothing completed, and nine times the ideal time");
+        none.add(None, 1_100, Some(100), false);
+        assert_eq!(none.stalled(), 1, "eleven times");
     }
 
     #[test]

@@ -501,7 +501,14 @@ mod tests {
             "{:?}",
             sentence(&d)
         );
+        // Another port with a majority.
         d.flows.extend(vec![at(2); 8]);
+        assert!(
+            sentence(&d).unwrap().ends_with("**bandwidth share of spine2 and 3 other ports** (100 %)."),
+            "{:?}",
+            sentence(&d)
+        );
+        d.flows.extend(vec![at(2); 200]);
         assert!(sentence(&d).unwrap().ends_with("Main cause: **bandwidth share of spine2** (100 %)."), "{:?}", sentence(&d));
     }
 

@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn prefix_errors_name_the_fault() {
         for (text, why) in
-            [("10.1.2.3/16", "10.1.0.0/16"), ("10.0.0.0/33", "0 to 32"), ("x/8", "no address"), ("fd00::/129", "0 to 128")]
+            [("10.1.2.3/16", "10.1.0.0/16"), ("10.0.0.0/33", "0 to 32"), ("x/8", "not an address"), ("fd00::/129", "0 to 128")]
         {
             let said = text.parse::<Prefix>().unwrap_err().to_string();
             assert!(said.contains(why), "{said}");

@@ -2,7 +2,8 @@
 //!
 //! * HPCC `flow.txt`: the number of flows, then `src dst priority dport bytes start` per line, hosts by index, start in seconds. HPCC's generator
 //!   writes the number over its longer estimate, so that digits of the estimate can follow it.
-//! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order, no others;
+//! * CSV with a header: columns `src`, `dst`, `bytes` and `start_s` (or `_ms`, `_us`, `_ns`, `_ps`) in any order. Others are ignored,
+//!   unless their name is nearly that of one of these;
 //!   hosts by name, or else by index. A column `deadline_s` (or `_ms`, ...) counts from the flow's start; empty: none. With the columns `id` and
 //!   `after` a flow waits for others, and for pauses after them; its start is a further pause then.
 
@@ -254,16 +255,16 @@ fn legal_columns() -> impl Iterator<Item = &'static str> {
     names.chain(times).chain(["id", "after"]).chain(UNUSED_COLUMNS.iter().copied())
 }
 
-/// The error for a column that is none of the legal ones: a misspelt optional column would be lost.
-fn unknown_column(name: &str) -> String {
+/// The error for a column whose name is nearly that of a legal one: a misspelt optional column would be lost. Other columns are ignored.
+fn misspelt_column(name: &str) -> Option<String> {
     let name: String = name.chars().filter(|c| !c.is_control()).take(40).collect();
     let hint = match nearest(&name, legal_columns()) {
         _ if name == "deadline" => "it has no unit. ".into(),
-        Some(meant) => format!("did you mean `{meant}`? "),
-        None => String::new(),
+        // Many short names are alike.
+        meant => format!("did you mean `{}`? ", meant.filter(|meant| name.len() > 5 || *meant == "after")?),
     };
     let legal = "src, dst, bytes, start_s (or _ms, _us, _ns, _ps), deadline_s (or _ms, ...), id, after";
-    format!("there is no column `{name}`; {hint}Legal: {legal}; remove a column that no flow needs")
+    Some(format!("there is no column `{name}`; {hint}Legal: {legal}; rename a column that has another meaning"))
 }
 
 impl Columns {
@@ -309,9 +310,9 @@ impl Columns {
         let (src, dst, bytes) =
             (find("source", SOURCE_COLUMNS)?, find("destination", DESTINATION_COLUMNS)?, find("size", SIZE_COLUMNS)?);
         // Programs write a comma behind the last column.
-        let named = || names.iter().filter(|name| !name.is_empty());
-        if let Some(name) = named().find(|name| !legal_columns().any(|legal| legal == name.as_str())) {
-            return Err(unknown_column(name));
+        let unknown = names.iter().filter(|name| !name.is_empty() && !legal_columns().any(|legal| legal == name.as_str()));
+        if let Some(error) = unknown.filter_map(|name| misspelt_column(name)).next() {
+            return Err(error);
         }
         Ok(Columns {
             count: names.len(),

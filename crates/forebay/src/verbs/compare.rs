@@ -233,7 +233,7 @@ fn configurations(args: &Args) -> Vec<Configuration> {
 /// Fails if a backend or kernel that the command line names has no results; `present` are those that have. The default backends may be missing.
 fn require_results(args: &Args, present: &[String]) -> Result<(), Failure> {
     // Closed forms that do not apply have the reason as their result.
-    let named = |c: &Configuration| args.worlds.contains(&c.world) && !(args.models && c.world == "model");
+    let named = |c: &Configuration| args.worlds.contains(&c.world) && c.world != "model";
     let wanted = |c: &Configuration| c.kernel.is_some() || named(c);
     let mut missing: Vec<String> = Vec::new();
     for [name, _] in configurations(args).iter().filter(|c| wanted(c)).map(Configuration::heads) {
