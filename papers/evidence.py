@@ -1,8 +1,8 @@
 """Tables of the pages with unpublished results: `python papers/evidence.py [PAGE...]` regenerates them.
 
 A page has markers, `<!-- table -->` and `<!-- end -->`; what is between them is written by the functions that `PAGES` names, of
-`evidence.py` in the folder of a paper, from runs of its scenario files. `--table` regenerates only some of them. Finished runs are
-kept (`--cache`): an interrupted one goes on from there.
+`evidence.py` in the folder of a paper, from runs of its scenario files. `--table` regenerates only some of them. Finished runs
+are kept (`--cache`): an interrupted one goes on from there.
 """
 
 from __future__ import annotations

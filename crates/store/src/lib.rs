@@ -16,6 +16,7 @@ mod batch;
 pub mod bins;
 pub mod capture;
 mod column;
+mod column_places;
 mod csv_file;
 mod dir;
 mod docs;

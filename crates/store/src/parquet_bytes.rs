@@ -1,5 +1,6 @@
 //! Tables as bytes, for transfer to another process.
 
+use crate::column_places;
 use crate::error::StoreError;
 use crate::parquet_file::ParquetFile;
 use arrow_array::RecordBatch;
@@ -24,6 +25,7 @@ pub fn pack(batch: &RecordBatch) -> Result<Vec<u8>, StoreError> {
 pub fn unpack(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: NAME.into(), message };
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(|e| damaged(e.to_string()))?;
+    column_places::check(builder.metadata()).map_err(|e| damaged(e.to_string()))?;
     // The schema of the reader's batches lacks the metadata of the table.
     let schema = builder.schema().clone();
     let reader = builder.with_batch_size(1 << 16).build().map_err(|e| damaged(e.to_string()))?;

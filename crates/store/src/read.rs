@@ -1,6 +1,7 @@
 //! Reader of finished run directories, in any format.
 
 use crate::batch::schema_of;
+use crate::column_places;
 use crate::error::StoreError;
 use crate::file::what;
 use crate::listed_file::{check_sum, plain_file};
@@ -242,6 +243,7 @@ fn each_of(
 ) -> Result<(), StoreError> {
     let damaged = |message: String| StoreError::Damaged { path: path.to_owned(), message };
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| {
+        column_places::check(builder.metadata())?;
         let mask = match columns {
             Some(names) => ProjectionMask::columns(builder.parquet_schema(), names.iter().copied()),
             None => ProjectionMask::all(),

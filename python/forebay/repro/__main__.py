@@ -223,7 +223,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scorecard", metavar="FILE", help="also write the scorecard here; papers and claims of it that are not run stay"
     )
-    kept = "also keep the other world's verdicts and page beside the paper, and regenerate their column on the file of --scorecard"
+    kept = "keep the other world's verdicts and page beside the paper, and regenerate their column in the file of --scorecard"
     parser.add_argument("--keep", action="store_true", help=kept)
     parser.add_argument("--cache", metavar="DIR", help="finished runs [default: DIR/units]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="runs at the same time")

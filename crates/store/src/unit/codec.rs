@@ -3,6 +3,7 @@
 use super::key::{KeyHasher, UnitKey};
 use super::record::UnitRecord;
 use super::table_record::KeptTable;
+use crate::column_places;
 use crate::summary_table;
 use arrow_array::builder::{Float64Builder, ListBuilder};
 use arrow_array::cast::AsArray;
@@ -117,6 +118,7 @@ pub(super) fn decode(key: &UnitKey, bytes: Vec<u8>) -> Option<(UnitRecord, Vec<K
     if expected.iter().any(|(name, value)| fact(name) != Some(value.as_str())) {
         return None;
     }
+    column_places::check(builder.metadata()).ok()?;
     let batches: Vec<RecordBatch> = builder.build().ok()?.collect::<Result<_, _>>().ok()?;
     let [batch] = batches.as_slice() else { return None };
     let mut record = rows(batch)?;
