@@ -38,7 +38,6 @@ impl Case {
     /// All variants of the script in `file`.
     fn of(file: &Path) -> Vec<Case> {
         let text = forebay_platform::files::read_text(file).map_err(|e| Problem::new(1, format!("cannot be read: {e}")));
-        let text = text.and_then(whole);
         let plain = || file.display().to_string();
         let name = |variant: &str| match file.extension() {
             Some(extension) if variant != "plain" => {
@@ -67,17 +66,6 @@ pub fn cases(paths: &[PathBuf]) -> Result<Vec<Case>, String> {
         }
     }
     Ok(files.iter().flat_map(|file| Case::of(file)).collect())
-}
-
-/// The text of a file, if its last line has an end. The beginning of an event is often an event as well: a number with fewer digits, a packet without
-/// options.
-fn whole(text: String) -> Result<String, Problem> {
-    let last = text.rsplit('\n').next().unwrap_or_default().trim();
-    if last.is_empty() || last.starts_with("//") {
-        return Ok(text);
-    }
-    let message = "the file ends in the middle of a line and may be cut off; if it is complete, add a line break at its end";
-    Err(Problem::new(text.lines().count(), message))
 }
 
 /// Walk through a folder and the folders in it. Links can form circles, so each folder is read once, and each script is found once.
@@ -134,15 +122,6 @@ mod tests {
     use super::*;
     use forebay_platform::files::TempDir;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn cut_line_is_refused() {
-        let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 close(3) = 0\n";
-        assert_eq!(whole(script.into()).unwrap(), script);
-        assert!(whole(format!("{script}// end")).is_ok() && whole(String::new()).is_ok());
-        let cut = whole(script.trim_end().to_owned()).unwrap_err();
-        assert!(cut.line == 2 && cut.message.contains("line break"), "{cut:?}");
-    }
 
     #[test]
     fn links_do_not_repeat_scripts() {
