@@ -281,7 +281,9 @@ fn refused_threads_are_no_defect() {
             let line = format!("ulimit -v {kb}; exec {program} run base.toml {out} {more}");
             let out = Command::new("sh").current_dir(&s.0).args(["-c", &line]).output().unwrap();
             let err = text(&out.stderr);
-            assert!(out.status.code().is_some_and(|code| code <= 2), "{kb} {name}: {:?} {err}", out.status);
+            // glibc ends a process that lacks memory while one of its threads starts (`__cxa_thread_atexit_impl`).
+            let by_libc = err.contains("Fatal glibc error: failed to register TLS destructor: out of memory");
+            assert!(by_libc || out.status.code().is_some_and(|code| code <= 2), "{kb} {name}: {:?} {err}", out.status);
             assert!(!err.contains("defect") && !err.contains("panicked"), "{kb} {name}: {err}");
         }
     }
