@@ -5,12 +5,10 @@ use crate::Experiment;
 use crate::decisions::WorkItem;
 use crate::stopping::figure::Figure;
 use crate::stopping::interval::Interval;
-use crate::stopping::measure::{Span, UnknownReason};
+use crate::stopping::measure::UnknownReason;
 use crate::stopping::ratio::{Paired, ratio, ratio_at};
-use crate::stopping::rule::{
-    Change, Ended, Request, Stop, TWIN, decision, pools, round_trip, timeout, times, used_groups, warmup, warmup_at,
-};
-use forebay_types::{GroupId, Time, WorkloadId};
+use crate::stopping::rule::{Change, Ended, Request, RunProperties, Stop, TWIN, decision, times, used_groups};
+use forebay_types::{GroupId, Time};
 
 /// Messages of the runs of all variants, in their order.
 pub type WorkOfAll = [Vec<WorkItem>];
@@ -50,13 +48,7 @@ type Key = (usize, usize, GroupId);
 pub struct Comparison<'a> {
     stop: &'a Stop,
     groups: Vec<Vec<GroupId>>,
-    /// Time before which the flows of a warm start begin.
-    from: Time,
-    warmup: Option<Time>,
-    /// Workloads with pools of connections.
-    pools: Vec<WorkloadId>,
-    round_trip: Time,
-    timeout: Time,
+    properties: RunProperties,
     /// Factor for the accuracy of one of several seeds.
     share: f64,
     times: Vec<Time>,
@@ -69,17 +61,13 @@ impl<'a> Comparison<'a> {
     /// Decisions for one of `runs` seeds of these variants; at least one variant.
     pub fn new(stop: &'a Stop, variants: &[&Experiment], runs: u32) -> Comparison<'a> {
         let duration = variants.iter().filter_map(|v| v.duration).min().unwrap_or_default();
-        let warmup = variants.iter().filter_map(|v| warmup(v)).max();
+        let properties = RunProperties::of_all(variants);
         Comparison {
             stop,
             groups: variants.iter().map(|v| used_groups(v)).collect(),
-            from: variants.iter().filter_map(|v| v.warm_start()).max().unwrap_or_default(),
-            warmup,
-            pools: variants.first().map_or_else(Vec::new, |v| pools(v)),
-            round_trip: variants.iter().map(|v| round_trip(v)).max().unwrap_or_default(),
-            timeout: variants.iter().map(|v| timeout(v)).max().unwrap_or_default(),
             share: f64::from(runs.max(1)).sqrt(),
-            times: times(duration, warmup.unwrap_or_default()),
+            times: times(duration, properties.warmup.unwrap_or_default()),
+            properties,
             changes: None,
             narrow_before: false,
             ended: None,
@@ -98,16 +86,7 @@ impl<'a> Comparison<'a> {
 
     /// The ratios of runs that ended at `now` or later.
     pub fn outcomes(&self, work: &WorkOfAll, now: Time) -> Vec<RatioOutcome> {
-        let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span {
-            now,
-            from: self.from,
-            warmup,
-            pools: &self.pools,
-            round_trip: self.round_trip,
-            timeout: self.timeout,
-            open: false,
-        };
+        let span = self.properties.span(now);
         let mut all = Vec::new();
         let (Some(first), Some(groups)) = (work.first(), self.groups.first()) else { return all };
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
@@ -157,8 +136,12 @@ impl<'a> Comparison<'a> {
         if self.changes.is_none() {
             let until = now / TWIN;
             let Some(twins) = run_twins(until) else { return false };
-            self.changes =
-                Some(outcomes.iter().filter_map(|o| Some((o.key(), change(o, work, &twins, (self.from, until))?))).collect());
+            self.changes = Some(
+                outcomes
+                    .iter()
+                    .filter_map(|o| Some((o.key(), change(o, work, &twins, (self.properties.from, until))?)))
+                    .collect(),
+            );
         }
         let figures = outcomes.iter().filter_map(|o| Some((self.accurate(o)?, self.limit(o), self.change(o)?)));
         self.ended = decision(figures, now);

@@ -9,9 +9,9 @@ use crate::Experiment;
 use crate::decisions::{Decisions, ItemKind, RunSnapshot, WorkItem};
 use crate::stopping::figure::{Figure, Population, Quantity, Statistic};
 use crate::stopping::interval::Interval;
-use crate::stopping::measure::{Measured, Span, interval, order, value_at};
+use crate::stopping::measure::{Measured, interval, order, value_at};
 use crate::stopping::ratio::{Paired, ratio, ratio_at};
-use crate::stopping::rule::{due_work, next_time, pools, round_trip, timeout, times, warmup, warmup_at};
+use crate::stopping::rule::{RunProperties, due_work, next_time, times};
 use crate::stopping::steady_state;
 use forebay_types::{GroupId, Time, TimeOrNever, WorkloadId};
 
@@ -101,13 +101,7 @@ enum StopGoal<'a> {
 #[derive(Debug)]
 pub struct ReferenceRule<'a> {
     aim: StopGoal<'a>,
-    /// Time before which the flows of a warm start begin.
-    from: Time,
-    warmup: Option<Time>,
-    /// Workloads with pools of connections.
-    pools: Vec<WorkloadId>,
-    round_trip: Time,
-    timeout: Time,
+    properties: RunProperties,
     /// Times of the decisions that are left, latest first.
     times: Vec<Time>,
     /// True if the ratio was known at the last decision. Some intervals are narrow by chance: two decisions must agree.
@@ -128,32 +122,19 @@ impl<'a> ReferenceRule<'a> {
     fn with(aim: StopGoal<'a>, config: &Experiment) -> Option<ReferenceRule<'a>> {
         steady_state::reason_against(config).is_none().then(|| ReferenceRule {
             aim,
-            from: config.warm_start().unwrap_or_default(),
-            warmup: warmup(config),
-            pools: pools(config),
-            round_trip: round_trip(config),
-            timeout: timeout(config),
+            properties: RunProperties::of(config),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             known_before: false,
         })
     }
 
     fn is_known(&self, work: &[WorkItem], now: Time) -> bool {
-        let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span {
-            now,
-            from: self.from,
-            warmup,
-            pools: &self.pools,
-            round_trip: self.round_trip,
-            timeout: self.timeout,
-            open: false,
-        };
+        let span = self.properties.span(now);
         // The results count the messages of the warm-up too. They must not matter.
         let settled = |i: &Interval, whole: Option<f64>| whole.is_some_and(|v| i.low <= v && v <= i.high);
         let own = |figure: &Figure, within: f64| {
             let own = Measured::new(figure, GROUP, work, &span).and_then(|m| interval(figure, &[&m]));
-            own.is_ok_and(|i| i.is_within(within) && settled(&i, value_at(figure, GROUP, work, self.from, now)))
+            own.is_ok_and(|i| i.is_within(within) && settled(&i, value_at(figure, GROUP, work, self.properties.from, now)))
         };
         let Reference { figure, work: before, within, too_large, .. } = match self.aim {
             StopGoal::Against(reference) => reference,
@@ -163,7 +144,7 @@ impl<'a> ReferenceRule<'a> {
             return true;
         }
         let of_both = Paired::new(figure, GROUP, [before, work], &span).and_then(|p| ratio(figure, &[&p]));
-        let whole = || ratio_at(figure, GROUP, [before, work], self.from, now);
+        let whole = || ratio_at(figure, GROUP, [before, work], self.properties.from, now);
         let enough = |i: &Interval| i.is_within(*within) || too_large.is_some_and(|most| i.low > most);
         of_both.is_ok_and(|i| enough(&i) && settled(&i, whole()))
     }
@@ -227,11 +208,14 @@ mod tests {
     fn with_aim(aim: StopGoal<'_>) -> ReferenceRule<'_> {
         ReferenceRule {
             aim,
-            from: Time::ZERO,
-            warmup: None,
-            pools: Vec::new(),
-            round_trip: Time::from_us(10),
-            timeout: Time::from_us(1_000),
+            properties: RunProperties {
+                from: Time::ZERO,
+                warmup: None,
+                pools: Vec::new(),
+                round_trip: Time::from_us(10),
+                timeout: Time::from_us(1_000),
+                open: false,
+            },
             times: times(Time::from_us(100_000), Time::ZERO),
             known_before: false,
         }

@@ -102,14 +102,7 @@ pub type RunTwin<'a> = dyn FnMut(Time) -> Option<Vec<WorkItem>> + Send + 'a;
 pub struct Rule<'a> {
     stop: &'a Stop,
     groups: Vec<GroupId>,
-    /// Time before which the flows of a warm start begin.
-    from: Time,
-    warmup: Option<Time>,
-    /// Workloads with pools of connections.
-    pools: Vec<WorkloadId>,
-    round_trip: Time,
-    timeout: Time,
-    open: bool,
+    properties: RunProperties,
     /// Factor for the accuracy of one of several runs.
     share: f64,
     /// Times of the decisions that are left, latest first.
@@ -132,12 +125,7 @@ impl<'a> Rule<'a> {
         Rule {
             stop,
             groups: used_groups(config),
-            from: config.warm_start().unwrap_or_default(),
-            warmup: warmup(config),
-            pools: pools(config),
-            round_trip: round_trip(config),
-            timeout: timeout(config),
-            open: is_open(config),
+            properties: RunProperties::of(config),
             share: f64::from(runs.max(1)).sqrt(),
             times: times(config.duration.unwrap_or_default(), config.observe.warmup),
             sampling: sampling(stop, config),
@@ -161,16 +149,7 @@ impl<'a> Rule<'a> {
 
     /// The figures of a run that ended at `now`. `work` includes the intervals.
     pub fn outcomes(&self, work: &[WorkItem], now: Time) -> Vec<Outcome> {
-        let warmup = warmup_at(now, self.warmup, &self.pools);
-        let span = Span {
-            now,
-            from: self.from,
-            warmup,
-            pools: &self.pools,
-            round_trip: self.round_trip,
-            timeout: self.timeout,
-            open: self.open,
-        };
+        let span = self.properties.span(now);
         let mut all = Vec::new();
         for (request, Request { figure, .. }) in self.stop.known.iter().enumerate() {
             let of = |group: &GroupId| {
@@ -212,7 +191,7 @@ impl<'a> Rule<'a> {
         for o in outcomes {
             // The same messages in both runs; early ones are left out where enough others remain.
             let from = o.measured.as_ref().map_or(Time::ZERO, Measured::warmup);
-            let from = if from * 2 <= until { from } else { self.from };
+            let from = if from * 2 <= until { from } else { self.properties.from };
             let value = |work: &[WorkItem]| value_at(&o.figure, o.group, work, from, until);
             if let (Some(own), Some(other)) = (value(work), value(&other)) {
                 self.changes.push((o.request, o.group, Change { until, change: (own - other).abs() }));
@@ -327,8 +306,46 @@ pub(crate) fn used_groups(config: &Experiment) -> Vec<GroupId> {
     config.groups.ids().filter(|g| config.workloads.iter().any(|w| w.uses(*g))).collect()
 }
 
+/// Properties of an experiment, or of several that are compared, on which the intervals of its figures depend.
+#[derive(Debug)]
+pub(crate) struct RunProperties {
+    /// Time before which the flows of a warm start begin.
+    pub(crate) from: Time,
+    pub(crate) warmup: Option<Time>,
+    /// Workloads with pools of connections.
+    pub(crate) pools: Vec<WorkloadId>,
+    pub(crate) round_trip: Time,
+    pub(crate) timeout: Time,
+    pub(crate) open: bool,
+}
+
+impl RunProperties {
+    pub(crate) fn of(config: &Experiment) -> RunProperties {
+        RunProperties::of_all(&[config])
+    }
+
+    /// Properties for which figures of all `variants` have intervals; at least one variant.
+    pub(crate) fn of_all(variants: &[&Experiment]) -> RunProperties {
+        RunProperties {
+            from: variants.iter().filter_map(|v| v.warm_start()).max().unwrap_or_default(),
+            warmup: variants.iter().filter_map(|v| warmup(v)).max(),
+            pools: variants.first().map_or_else(Vec::new, |v| pools(v)),
+            round_trip: variants.iter().map(|v| round_trip(v)).max().unwrap_or_default(),
+            timeout: variants.iter().map(|v| timeout(v)).max().unwrap_or_default(),
+            open: variants.iter().all(|v| is_open(v)),
+        }
+    }
+
+    /// The time so far of a run, with these properties.
+    pub(crate) fn span(&self, now: Time) -> Span<'_> {
+        let warmup = warmup_at(now, self.warmup, &self.pools);
+        let RunProperties { from, pools, round_trip, timeout, open, .. } = self;
+        Span { now, from: *from, warmup, pools, round_trip: *round_trip, timeout: *timeout, open: *open }
+    }
+}
+
 /// Largest of the least retransmission timeouts of all transports.
-pub(crate) fn timeout(config: &Experiment) -> Time {
+fn timeout(config: &Experiment) -> Time {
     config.groups.iter().map(|g| g.tcp.stack.rto_min).max().unwrap_or_default()
 }
 
@@ -338,19 +355,19 @@ fn is_open(config: &Experiment) -> bool {
 }
 
 /// End of the warm-up, if the scenario sets one. That of a warm start only leaves out the flows that begin with it.
-pub(crate) fn warmup(config: &Experiment) -> Option<Time> {
+fn warmup(config: &Experiment) -> Option<Time> {
     Some(config.observe.warmup).filter(|w| *w > config.warm_start().unwrap_or_default())
 }
 
 /// Workloads whose flows share pools of persistent connections.
-pub(crate) fn pools(config: &Experiment) -> Vec<WorkloadId> {
+fn pools(config: &Experiment) -> Vec<WorkloadId> {
     let pooled = |kind: &WorkloadKind| matches!(kind, WorkloadKind::Poisson { persistent: true, .. });
     config.workloads.enumerate().filter(|(_, w)| pooled(&w.kind)).map(|(id, _)| id).collect()
 }
 
 /// Warm-up of a run at `now`. A pool of connections grows, and its windows adapt, ever more slowly over the whole run, which no test for a transient
 /// notices. So only the second half of such a run counts, if the scenario sets no warm-up.
-pub(crate) fn warmup_at(now: Time, given: Option<Time>, pools: &[WorkloadId]) -> Option<Time> {
+fn warmup_at(now: Time, given: Option<Time>, pools: &[WorkloadId]) -> Option<Time> {
     given.or((!pools.is_empty()).then_some(now / 2))
 }
 
